@@ -41,7 +41,7 @@ widths, which rounds differently: with this padding a source's results do not de
 Axis = Literal["B", "S", "R", "T", "K", "L", "H", "D", "A", "N", "C", "G", "P", "1"]
 DType = Literal["bool", "int8", "uint8", "int32", "int64", "float16", "float32"]
 Autoregression = Literal["attention", "ssru", "gru"]
-"""How a decoder layer reads its own past, which determines the state of a row."""
+"""Way in which a decoder layer reads its past, which determines the state of a row."""
 CacheDType = Literal["int8", "float16", "float32"]
 """Dtype of self and cross K/V.
 
@@ -137,7 +137,7 @@ LISTED_ROWS = "listed_rows"
 QUERIES = "cross_queries"
 """Queries of one layer's cross-attention, which the manifest names as `alignment`."""
 ATTENTION = "attention"
-"""How much each row reads of each source token; zero beyond its source."""
+"""Weight of each source token for each row; zero beyond its source."""
 NEW_PREFIX = "new_"
 """Prefix of the names of state and cross K/V as outputs of the decoder graph."""
 

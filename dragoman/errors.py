@@ -27,7 +27,7 @@ class InputError(DragomanError):
     field: str
     """Name of the parameter: `text`, `beam_size`, ..."""
     problem: str
-    """What is wrong, the limit, and what to do."""
+    """The fault, the limit, and a remedy."""
     item: int | None = None
     """Index in the caller's list of texts, from 0; None if there is no list."""
 
@@ -59,7 +59,7 @@ class ProviderError(DragomanError):
     provider: str
     """Name of the provider, as requested."""
     problem: str
-    """What is wrong, what is available, and what to do."""
+    """The fault, what is available, and a remedy."""
 
     def __str__(self) -> str:
         return f"provider {self.provider!r} {self.problem}"
@@ -94,9 +94,9 @@ class Overloaded(DragomanError):  # noqa: N818 -- clear without the suffix
     """Waiting segments of the same caller, who may have half of the queue; 0 if callers are not known."""
 
     def __str__(self) -> str:
-        own = f" ({self.num_of_owner} of them yours)" if self.num_of_owner else ""
+        share = f" ({self.num_of_owner} of them yours)" if self.num_of_owner else ""
         return (
-            f"{self.num_waiting} segments are queued{own}, and {self.num_sources} more exceed the limit of "
+            f"{self.num_waiting} segments are queued{share}, and {self.num_sources} more exceed the limit of "
             f"{self.queue_size} (three quarters for large requests, half for one caller); try again later"
         )
 

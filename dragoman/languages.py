@@ -55,7 +55,7 @@ class Languages:
 
     @property
     def is_single_pair(self) -> bool:
-        """Whether there is only one pair, so that callers need not name it."""
+        """Return whether there is only one pair, so that callers need not name it."""
         return len(self.sources) == 1 and len(self.targets) == 1
 
     def pairs(self) -> Iterator[Pair]:

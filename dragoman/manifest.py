@@ -145,7 +145,7 @@ class Manifest:
     cache_dtype: CacheDType
     """Dtype of cross K/V, and of self K/V if there are any."""
     autoregression: Autoregression
-    """How a decoder layer reads its own past."""
+    """Way in which a decoder layer reads its past."""
     sizes: Sizes
     special_ids: SpecialIds
     limits: ModelLimits

@@ -1,4 +1,4 @@
-"""What runs the graphs: kernels, and onnxruntime's execution providers, by their names in settings."""
+"""Kernels and onnxruntime's execution providers, which run the graphs, by their names in settings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal, get_args
 from dragoman.errors import ProviderError
 
 Kernels = Literal["auto", "onnxruntime", "native"]
-"""The engine's own kernels (`native`), onnxruntime, or the first of them that can run a bundle."""
+"""Native kernels (`native`), onnxruntime, or the first of them that can run a bundle."""
 ONNXRUNTIME = "onnxruntime"
 
 Provider = Literal["cpu", "cuda", "tensorrt"]
@@ -42,12 +42,12 @@ def check_providers(names: Sequence[str]) -> tuple[Provider, ...]:
     """
     known: dict[str, Provider] = {name: name for name in get_args(Provider)}
     listed = ",".join(names)
-    for place, name in enumerate(names):
+    for index, name in enumerate(names):
         if name not in known:
             raise ProviderError(name, f"is unknown; known are {', '.join(known)}")
-        if name in names[:place]:
+        if name in names[:index]:
             raise ProviderError(name, f"is named twice in {listed}")
-        if "cpu" in names[:place]:
+        if "cpu" in names[:index]:
             raise ProviderError(name, f"comes after cpu in {listed}; put cpu last")
     if not names:
         raise ProviderError("", f"is missing; give at least one of {', '.join(known)}")

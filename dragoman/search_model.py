@@ -1,4 +1,4 @@
-"""A bundle's graphs and shortlist as the scheduler uses them, on onnxruntime or the engine's own kernels."""
+"""A bundle's graphs and shortlist as the scheduler uses them, on onnxruntime or native kernels."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -47,7 +47,7 @@ class Backend(Protocol):
 
     @property
     def why_not_native(self) -> str:
-        """Why the engine's own kernels do not run the graphs; "" if they do, or were not to."""
+        """Why native kernels do not run the graphs; "" if they do, or were not to."""
         ...
 
     def encode(self, sources: Sequence[Sequence[int]]) -> Any:
@@ -64,7 +64,7 @@ class Backend(Protocol):
 
 
 class NativeBackend:
-    """The graphs on the engine's own kernels."""
+    """The graphs on native kernels."""
 
     why_not_native = ""
 
@@ -116,7 +116,7 @@ def open_backend(
 
     native = _try_native(open_own, bundle, session, kernels)
     backend = _open_onnx(bundle, session, native, shortlist) if isinstance(native, str) else native
-    reason = backend.why_not_native and f"; the engine's own kernels cannot run it: {backend.why_not_native}"
+    reason = backend.why_not_native and f"; native kernels cannot run it: {backend.why_not_native}"
     logger.info("%s runs on %s%s", bundle.path, backend.kernels, reason)
     return backend
 
@@ -179,7 +179,7 @@ def _find_cuda(bundle: Bundle, kernels: Kernels) -> str:
 
 
 def has_native_kernels(session: SessionOptions, kernels: Kernels) -> bool:
-    """Return whether the engine's own kernels run here what they can run of a bundle's graphs."""
+    """Return whether native kernels run here what they can run of a bundle's graphs."""
     if kernels == ONNXRUNTIME or _session_problem(session):
         return False
     return _has_gpu(kernels) if session.is_gpu else bool(best_kernels())
@@ -212,7 +212,7 @@ def _try_native(
 
 
 def _session_problem(session: SessionOptions) -> str:
-    """Return why the engine's own kernels cannot run such sessions; "" if they can."""
+    """Return why native kernels cannot run such sessions; "" if they can."""
     if session.providers[0] == "cuda":
         if any(find_spec(name) is None for name in CUDA_PACKAGES):
             return "dragoman[cuda] is not installed"
@@ -288,7 +288,7 @@ class SearchModel:
 
     @property
     def why_not_native(self) -> str:
-        """Why the engine's own kernels do not run the graphs; "" if they do, or were not to."""
+        """Why native kernels do not run the graphs; "" if they do, or were not to."""
         return self._backend.why_not_native
 
     def encode(self, sources: Sequence[Sequence[int]]) -> Any:

@@ -187,7 +187,7 @@ def _problems(shortlist: Shortlist) -> list[str]:
 
 
 def _is_ascending(ids: Ids, fresh_starts: NDArray[np.uint32]) -> bool:
-    """Whether every id is above the one before, except where a new list starts."""
+    """Return whether every id is above the one before, except where a new list starts."""
     is_above = np.ones(len(ids) + 1, np.bool_)  # the last entry is for empty lists at the end
     is_above[1:-1] = ids[1:] > ids[:-1]
     is_above[fresh_starts] = True

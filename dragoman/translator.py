@@ -66,9 +66,9 @@ class Translator:
         source_tokenizer, target_tokenizer = open_tokenizers(bundle)
         model = SearchModel(bundle, session, target_tokenizer, kernels)
         self.kernels = model.kernels
-        """Name of what runs the graphs: `onnxruntime`, or the engine's own kernels, such as `avx2`."""
+        """Name of what runs the graphs: `onnxruntime`, or native kernels, such as `avx2`."""
         self.why_not_native = model.why_not_native
-        """Why the engine's own kernels do not run them; "" if they do, or were not to."""
+        """Why native kernels do not run them; "" if they do, or were not to."""
         capacity = model.capacity(scheduling.replicas)
         if capacity is not None:
             scheduling = replace(scheduling, capacity=capacity)
@@ -123,7 +123,7 @@ class Translator:
             threads: cores that one replica uses. More replicas give more than more threads.
             queue_size: segments of submitted texts that may wait.
             providers: onnxruntime execution providers, most preferred first.
-            kernels: `onnxruntime`, the engine's own (`native`), or `auto` for its own wherever they can run
+            kernels: `onnxruntime`, `native`, or `auto` for native ones wherever they can run
                 the bundle: int8, on a CPU, with one thread per replica. `native` also runs fp16 on a GPU.
             segment_cache_size: number of recent segments whose translations are cached.
             engine_metrics: notified of what the engine does.
@@ -159,7 +159,7 @@ class Translator:
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed: by `close`, or by a fault of the engine's own."""
+        """Return whether it was closed: by `close`, or by a fault of the engine."""
         return self._scheduler.is_closed
 
     def close(self) -> None:

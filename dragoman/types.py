@@ -22,7 +22,7 @@ class FinishReason(StrEnum):
 
 
 class Priority(IntEnum):
-    """Which segments go first when not all can run at once."""
+    """Rank of segments when not all can run at once."""
 
     INTERACTIVE = 0
     """A user waits for the answer."""
@@ -31,7 +31,7 @@ class Priority(IntEnum):
 
 
 class Splitting(StrEnum):
-    """Where a text is split into segments. Segments that are too long for the model are always split."""
+    """Positions at which a text is split into segments; too long ones are always split."""
 
     SENTENCES = "sentences"
     """At line breaks and at sentence ends."""
@@ -42,7 +42,7 @@ class Splitting(StrEnum):
 
 
 class Formality(StrEnum):
-    """How a translation addresses people, in languages such as German: with `Sie` or with `du`."""
+    """Form of address in languages such as German: `Sie` or `du`."""
 
     FORMAL = "formal"
     INFORMAL = "informal"
@@ -62,7 +62,7 @@ class Pair(NamedTuple):
 
 
 class Method(StrEnum):
-    """What to do with a source."""
+    """Kind of work for a source."""
 
     SEARCH = "search"
     """Search for the best target, greedily or with a beam."""
@@ -79,7 +79,7 @@ class Method(StrEnum):
 
 
 class SearchKind(NamedTuple):
-    """What sources must have in common to share a lane."""
+    """Properties that sources must have in common to share a lane."""
 
     beam_size: int
     """Number of rows per source."""

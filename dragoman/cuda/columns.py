@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class Fact(IntEnum):
-    """What is known of a source, int32."""
+    """Fact about a source, int32."""
 
     LENGTH = 0
     """Tokens so far."""
@@ -17,11 +17,11 @@ class Fact(IntEnum):
     STATUS = 6
     SOURCE_LENGTH = 7
     NUM_FINISHED = 8
-    """How often a hypothesis was kept as finished."""
+    """Number of times that a hypothesis was kept as finished."""
 
 
 class RowFact(IntEnum):
-    """What is known of a hypothesis, int32."""
+    """Fact about a hypothesis, int32."""
 
     LAST = 0
     """The token that it reads next."""
@@ -32,14 +32,14 @@ class RowFact(IntEnum):
 
 
 class FinishedFact(IntEnum):
-    """What is known of a finished hypothesis, int32."""
+    """Fact about a finished hypothesis, int32."""
 
     PARENT = 0
     """Rank of the hypothesis that its last token extends."""
     NUM_TOKENS = 1
     LAST = 2
     ORDER = 3
-    """How many were kept before it; -1 for none."""
+    """Number of those that were kept before it; -1 for none."""
 
 
 class SourceStatus(IntEnum):

@@ -21,23 +21,23 @@ NUM_FACTS, NUM_ROW_FACTS = tl.constexpr(len(Fact)), tl.constexpr(len(RowFact))
 
 @triton.jit
 def embed(
-    ids, places, order, table, positions, out,
-    LAST_PLACE: tl.constexpr, FACTOR: tl.constexpr, K: tl.constexpr, BEAMS: tl.constexpr,
+    ids, offsets, order, table, positions, out,
+    LAST_POSITION: tl.constexpr, FACTOR: tl.constexpr, K: tl.constexpr, BEAMS: tl.constexpr,
     W: tl.constexpr, BW: tl.constexpr,
 ):  # fmt: skip
-    """Write token vectors with positions: of `ids` and `places` by row if K is 0, else of rows of a step."""
+    """Write token vectors with positions: of `ids` and `offsets` by row if K is 0, else of rows of a step."""
     row = tl.program_id(0)
     if K == 0:
-        token, place = tl.load(ids + row), tl.load(places + row)
+        token, offset = tl.load(ids + row), tl.load(offsets + row)
     else:
         slot = tl.load(order + row // K)
         token = tl.load(ids + (slot * BEAMS + row % K) * NUM_ROW_FACTS + LAST)
-        place = tl.load(places + slot * NUM_FACTS + LENGTH)
-    place = tl.minimum(place, LAST_PLACE)
+        offset = tl.load(offsets + slot * NUM_FACTS + LENGTH)
+    offset = tl.minimum(offset, LAST_POSITION)
     column = tl.arange(0, BW)
     inside = column < W
     value = tl.load(table + token.to(tl.int64) * W + column, mask=inside, other=0.0).to(tl.float32) * FACTOR
-    value += tl.load(positions + place * W + column, mask=inside, other=0.0).to(tl.float32)
+    value += tl.load(positions + offset * W + column, mask=inside, other=0.0).to(tl.float32)
     tl.store(out + row * W + column, value.to(out.dtype.element_ty), mask=inside)
 
 
@@ -96,19 +96,19 @@ def linear(
     total = tl.zeros([BM, BN], tl.float32)
     for first in range(0, K, BK):
         k = first + tl.arange(0, BK)
-        places = n[None, :].to(tl.int64) * K + k[:, None] if BY_ROW else k[:, None] * N + n[None, :]
+        offsets = n[None, :].to(tl.int64) * K + k[:, None] if BY_ROW else k[:, None] * N + n[None, :]
         if K % BK == 0 and N % BN == 0:
-            a, b = tl.load(x + m[:, None] * K + k[None, :]), tl.load(weight + places)
+            a, b = tl.load(x + m[:, None] * K + k[None, :]), tl.load(weight + offsets)
         else:
             a = tl.load(x + m[:, None] * K + k[None, :], mask=(k < K)[None, :], other=0.0)
-            b = tl.load(weight + places, mask=(k < K)[:, None] & inside[None, :], other=0.0)
+            b = tl.load(weight + offsets, mask=(k < K)[:, None] & inside[None, :], other=0.0)
         total = tl.dot(a.to(b.dtype), b, total, input_precision="ieee")
     value = total + tl.load(bias + n, mask=inside, other=0.0).to(tl.float32)[None, :]
     value = _activated(value, ACTIVATION, ALPHA)
-    places = m[:, None].to(tl.int64) * N + n[None, :]
+    offsets = m[:, None].to(tl.int64) * N + n[None, :]
     if ADDS:
-        value += tl.load(other + places, mask=inside[None, :], other=0.0).to(tl.float32)
-    tl.store(out + places, value.to(out.dtype.element_ty), mask=inside[None, :])
+        value += tl.load(other + offsets, mask=inside[None, :], other=0.0).to(tl.float32)
+    tl.store(out + offsets, value.to(out.dtype.element_ty), mask=inside[None, :])
 
 
 @triton.jit
@@ -138,19 +138,19 @@ def attend_to_source(
         mixed = mixed * shrink[:, None] + tl.dot(weight.to(v.dtype), v, input_precision="ieee")
         total = total * shrink + tl.sum(weight, 1)
         largest = following
-    places = (begin + query[:, None]).to(tl.int64) * W + head * D + tl.arange(0, D)[None, :]
+    offsets = (begin + query[:, None]).to(tl.int64) * W + head * D + tl.arange(0, D)[None, :]
     mixed = mixed / total[:, None]
-    tl.store(out + places, mixed.to(out.dtype.element_ty), mask=(query < length)[:, None])
+    tl.store(out + offsets, mixed.to(out.dtype.element_ty), mask=(query < length)[:, None])
 
 
 @triton.jit
-def write_cross(x, slots, places, cache, CAPACITY: tl.constexpr, W2: tl.constexpr):
+def write_cross(x, slots, offsets, cache, CAPACITY: tl.constexpr, W2: tl.constexpr):
     """Write cross K|V of each token to the cache [slots, CAPACITY, K|V]; W2 is a power of two."""
     row = tl.program_id(0)
     column = tl.arange(0, W2)
-    place = tl.load(slots + row).to(tl.int64) * CAPACITY + tl.load(places + row)
+    offset = tl.load(slots + row).to(tl.int64) * CAPACITY + tl.load(offsets + row)
     value = tl.load(x + row.to(tl.int64) * W2 + column)
-    tl.store(cache + place * W2 + column, value.to(cache.dtype.element_ty))
+    tl.store(cache + offset * W2 + column, value.to(cache.dtype.element_ty))
 
 
 @triton.jit
@@ -169,17 +169,17 @@ def attend(
     lane = tl.arange(0, H)[:, None] * D + tl.arange(0, D)[None, :]
     if IS_SELF:
         length = tl.load(facts + slot * NUM_FACTS + LENGTH)
-        own = tl.load(rows + (slot * BEAMS + row % K) * NUM_ROW_FACTS + CACHE).to(tl.int64)
+        own_row = tl.load(rows + (slot * BEAMS + row % K) * NUM_ROW_FACTS + CACHE).to(tl.int64)
         inputs = x + row * 3 * W + lane
         query = tl.load(inputs).to(tl.float32) * SCALE
         key, value = tl.load(inputs + W), tl.load(inputs + 2 * W)
-        place = cache + (own * CAPACITY + length) * 2 * W + lane
-        tl.store(place, key.to(cache.dtype.element_ty))
-        tl.store(place + W, value.to(cache.dtype.element_ty))
+        target = cache + (own_row * CAPACITY + length) * 2 * W + lane
+        tl.store(target, key.to(cache.dtype.element_ty))
+        tl.store(target + W, value.to(cache.dtype.element_ty))
         largest = tl.sum(query * key.to(tl.float32), 1)
         total = tl.full([H], 1.0, tl.float32)
         mixed = value.to(tl.float32)
-        first_row = own
+        first_row = own_row
     else:
         length = tl.load(facts + slot * NUM_FACTS + SOURCE_LENGTH)
         query = tl.load(x + row * W + lane).to(tl.float32) * SCALE
@@ -197,14 +197,14 @@ def attend(
             )
         else:
             where = tl.zeros([BT], tl.int64) + first_row
-        places = (where * CAPACITY + token)[:, None, None] * (2 * W) + lane[None, :, :]
+        offsets = (where * CAPACITY + token)[:, None, None] * (2 * W) + lane[None, :, :]
         inside3 = inside[:, None, None]
-        keys = tl.load(cache + places, mask=inside3, other=0.0).to(tl.float32)
+        keys = tl.load(cache + offsets, mask=inside3, other=0.0).to(tl.float32)
         score = tl.where(inside[:, None], tl.sum(keys * query[None, :, :], 2), -1e30)
         following = tl.maximum(largest, tl.max(score, 0))
         weight = tl.where(inside[:, None], tl.exp(score - following[None, :]), 0.0)
         shrink = tl.exp(largest - following)
-        values = tl.load(cache + places + W, mask=inside3, other=0.0).to(tl.float32)
+        values = tl.load(cache + offsets + W, mask=inside3, other=0.0).to(tl.float32)
         total = total * shrink + tl.sum(weight, 0)
         mixed = mixed * shrink[:, None] + tl.sum(weight[:, :, None] * values, 0)
         largest = following

@@ -1,4 +1,4 @@
-"""How much memory of the GPU a bundle takes, decided before any is taken."""
+"""Plan of the GPU memory that a bundle takes, made before any is taken."""
 
 from collections import deque
 from collections.abc import Sequence

@@ -99,13 +99,13 @@ class CudaModel:
     def _allocate(self, num_layers: int) -> None:
         """Allocate caches and the state of searches, with a slot and a row that stand for no source."""
         plan, device = self.plan, self.device
-        slots, rows, places = plan.num_sources + 1, plan.num_rows + 1, plan.target_tokens
+        slots, rows, capacity = plan.num_sources + 1, plan.num_rows + 1, plan.target_tokens
 
         def zeros(*shape: int, dtype: torch.dtype = torch.int32) -> Tensor:
             return torch.zeros(shape, dtype=dtype, device=device)
 
         half, double = torch.float16, torch.float64
-        self._self_caches = [zeros(rows, places, 2 * self._width, dtype=half) for _ in range(num_layers)]
+        self._self_caches = [zeros(rows, capacity, 2 * self._width, dtype=half) for _ in range(num_layers)]
         self.cross_caches = [
             zeros(slots, plan.source_tokens, 2 * self._width, dtype=half) for _ in range(num_layers)
         ]
@@ -113,10 +113,10 @@ class CudaModel:
         self.facts[-1, Fact.STATUS], self.facts[-1, Fact.SOURCE_LENGTH] = SourceStatus.DONE, 1
         self.rows[-1, :, RowFact.CACHE] = rows - 1
         self.totals = zeros(slots, MAX_BEAMS, dtype=double)
-        self.tokens = zeros(slots, places, MAX_BEAMS)
-        self.parents = zeros(slots, places, MAX_BEAMS, dtype=torch.uint8)
-        self.ancestors = zeros(slots, MAX_BEAMS, places, dtype=torch.uint8)
-        self.forced, self.norms = zeros(slots, places), zeros(slots, places + 1, dtype=double) + 1
+        self.tokens = zeros(slots, capacity, MAX_BEAMS)
+        self.parents = zeros(slots, capacity, MAX_BEAMS, dtype=torch.uint8)
+        self.ancestors = zeros(slots, MAX_BEAMS, capacity, dtype=torch.uint8)
+        self.forced, self.norms = zeros(slots, capacity), zeros(slots, capacity + 1, dtype=double) + 1
         self.scores, self.finals = (
             zeros(slots, MAX_BEAMS, dtype=double),
             zeros(slots, MAX_BEAMS, dtype=double),
@@ -140,7 +140,7 @@ class CudaModel:
         lengths = np.array([len(source) for source in sources], np.int32)
         begins = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.int32)
         num_tokens = int(lengths.sum())
-        places = np.arange(num_tokens, dtype=np.int32) - begins.repeat(lengths)
+        offsets = np.arange(num_tokens, dtype=np.int32) - begins.repeat(lengths)
         ids = np.array([id_ for source in sources for id_ in source], np.int32)
         num_blocks = -(-lengths // ATTENTION_QUERIES)
         blocks = np.empty((int(num_blocks.sum()), 3), np.int32)
@@ -149,7 +149,7 @@ class CudaModel:
         blocks[:, 2] = nth * ATTENTION_QUERIES
         # Rows of whole tiles begin at addresses that kernels are compiled for.
         packed = np.zeros((3, -(-num_tokens // TILE_ROWS) * TILE_ROWS), np.int32)
-        packed[:, :num_tokens] = ids, places, np.array(slots, np.int32).repeat(lengths)
+        packed[:, :num_tokens] = ids, offsets, np.array(slots, np.int32).repeat(lengths)
         inputs = {"tokens": self.put_array(packed), "blocks": self.put_array(blocks)}
         self._run(self._programs.encoder, self._encoder, num_tokens, inputs, 0)
 
@@ -158,8 +158,8 @@ class CudaModel:
         most = self._buckets(beam_size)[-1]
         for first in range(0, len(slots), most):
             self._repeat_step(slots[first : first + most], beam_size, num_steps)
-        places = torch.tensor(slots, dtype=torch.int32, device=self.device)
-        facts: NDArray[np.int32] = self.facts.index_select(0, places).cpu().numpy()
+        indices = torch.tensor(slots, dtype=torch.int32, device=self.device)
+        facts: NDArray[np.int32] = self.facts.index_select(0, indices).cpu().numpy()
         return facts
 
     def _repeat_step(self, slots: NDArray[np.int32], beam_size: int, num_steps: int) -> None:
@@ -287,11 +287,11 @@ class CudaModel:
         return last
 
     def _embed(self, out: Any, num_rows: int, inputs: Mapping[str, Tensor], beam_size: int) -> None:
-        ids, places = (inputs["tokens"][0], inputs["tokens"][1]) if inputs else (self.rows, self.facts)
+        ids, offsets = (inputs["tokens"][0], inputs["tokens"][1]) if inputs else (self.rows, self.facts)
         table, positions, factor = self._embeddings[0 if inputs else 1]
         kernels.embed[(num_rows,)](
-            ids, places, self.order, table, positions, out,
-            LAST_PLACE=len(positions) - 1, FACTOR=factor, K=beam_size, BEAMS=MAX_BEAMS,
+            ids, offsets, self.order, table, positions, out,
+            LAST_POSITION=len(positions) - 1, FACTOR=factor, K=beam_size, BEAMS=MAX_BEAMS,
             W=self._width, BW=self._width,
         )  # fmt: skip
 

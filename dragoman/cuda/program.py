@@ -88,15 +88,15 @@ class _HalfReader(GraphReader):
         return _join_activations(self.instructions)
 
     def _embed(self, node: Node) -> None:
-        rows, places = (self.producers[name] for name in node.inputs)
+        rows, gathered = (self.producers[name] for name in node.inputs)
         factor = np.ones(1)
         if rows.operator == "Mul":
             factor = self.weight(rows.inputs[1])
             rows = self.producers[rows.inputs[0]]
-        if rows.operator != "Gather" or places.operator not in {"Gather", "Slice"}:
+        if rows.operator != "Gather" or gathered.operator not in {"Gather", "Slice"}:
             raise NotSupported("token vectors without positions")
         table = self.weight(rows.inputs[0])
-        self.embedding = Embedding(table, factor, self.weight(places.inputs[0]))
+        self.embedding = Embedding(table, factor, self.weight(gathered.inputs[0]))
         self.append(Instruction(InstructionKind.EMBED), table.shape[1], node.outputs[0])
 
     def _multiply(self, node: Node) -> None:

@@ -51,7 +51,7 @@ def pick(
     looks_at = needed
     if HAS_BYTES:
         looks_at = tl.where(state == 0, BETWEEN, INSIDE)
-    place = tl.arange(0, BC)
+    column = tl.arange(0, BC)
     best_ids, best = tl.zeros([BC], tl.int32), tl.full([BC], float("-inf"), tl.float32)
     raw_ids, raw, other_ids = best_ids, best, best_ids
     num_legal, num_other, goes_on, seen = zero, zero, zero, zero
@@ -64,10 +64,10 @@ def pick(
         if HAS_BYTES:
             byte = tl.load(bytes_of + found)
             is_legal = tl.load(legal + state * NUM_BYTES + byte).to(tl.int32)
-        raw_ids, raw = tl.where(place == seen, found, raw_ids), tl.where(place == seen, logprob, raw)
-        is_here = (place == num_legal) & (is_legal == 1)
+        raw_ids, raw = tl.where(column == seen, found, raw_ids), tl.where(column == seen, logprob, raw)
+        is_here = (column == num_legal) & (is_legal == 1)
         best_ids, best = tl.where(is_here, found, best_ids), tl.where(is_here, logprob, best)
-        other_ids = tl.where((place == num_other) & (is_legal == 0), found, other_ids)
+        other_ids = tl.where((column == num_other) & (is_legal == 0), found, other_ids)
         goes_on += is_legal * ((logprob > float("-inf")) & (found != EOS)).to(tl.int32)
         num_legal += is_legal
         num_other += 1 - is_legal
@@ -75,11 +75,11 @@ def pick(
     if HAS_BYTES:
         is_stuck = goes_on == 0
         # The rest are impossible, in their order.
-        shifted = tl.sum(tl.where(place[None, :] == (place - num_legal)[:, None], other_ids[None, :], 0), 1)
-        best_ids = tl.where(place < num_legal, best_ids, shifted)
+        shifted = tl.sum(tl.where(column[None, :] == (column - num_legal)[:, None], other_ids[None, :], 0), 1)
+        best_ids = tl.where(column < num_legal, best_ids, shifted)
         best_ids, best = tl.where(is_stuck, raw_ids, best_ids), tl.where(is_stuck, raw, best)
-    tl.store(ids + row * BC + place, best_ids)
-    tl.store(logprobs + row * BC + place, best)
+    tl.store(ids + row * BC + column, best_ids)
+    tl.store(logprobs + row * BC + column, best)
 
 
 @triton.jit
@@ -133,11 +133,11 @@ def advance_beam(
     fact = facts + slot * NUM_FACTS
     is_running = tl.load(fact + STATUS) == RUNNING
     length, most = tl.load(fact + LENGTH), tl.load(fact + MOST)
-    rank, place = tl.arange(0, BK), tl.arange(0, BC)
+    rank, column = tl.arange(0, BK), tl.arange(0, BC)
     is_rank = rank < K
-    is_real = is_rank[:, None] & (place < NUM_BEST)[None, :]
-    flat = rank[:, None] * NUM_BEST + place[None, :]
-    inputs = (group * K + rank)[:, None] * BC + place[None, :]
+    is_real = is_rank[:, None] & (column < NUM_BEST)[None, :]
+    flat = rank[:, None] * NUM_BEST + column[None, :]
+    inputs = (group * K + rank)[:, None] * BC + column[None, :]
     token = tl.load(ids + inputs, mask=is_real, other=0)
     total = tl.load(totals + slot * BEAMS + rank, mask=is_rank, other=float("-inf"))[:, None]
     total = total + tl.load(logprobs + inputs, mask=is_real, other=float("-inf")).to(tl.float64)

@@ -109,23 +109,23 @@ class CudaSearchLane:
         rows[:, :beam_size, RowFact.CACHE] = [model.slots.rows_of(slot) for slot in slots]
         totals = np.full((len(sources), MAX_BEAMS), -np.inf)
         totals[:, 0] = 0.0
-        places = model.put_array(np.array(slots, np.int64))
-        model.facts[places] = model.put_array(facts)
-        model.rows[places] = model.put_array(rows)
-        model.totals[places] = model.put_array(totals)
+        indices = model.put_array(np.array(slots, np.int64))
+        model.facts[indices] = model.put_array(facts)
+        model.rows[indices] = model.put_array(rows)
+        model.totals[indices] = model.put_array(totals)
         most_forced = max(source.num_forced for source in sources)
         if most_forced:
             forced = np.zeros((len(sources), most_forced), np.int32)
             for row, source in enumerate(sources):
                 forced[row, : source.num_forced] = (*source.begin[1:], *source.prefix)
-            model.forced[places, :most_forced] = model.put_array(forced)
+            model.forced[indices, :most_forced] = model.put_array(forced)
         if beam_size > 1:
             width = model.norms.shape[1]
             norms = np.stack([length_norms(width - 1, source.length_penalty) for source in sources])
-            model.norms[places] = model.put_array(norms)
-            model.scores[places] = -np.inf
-            model.finals[places] = 0.0
-            model.finished[places] = -1
+            model.norms[indices] = model.put_array(norms)
+            model.scores[indices] = -np.inf
+            model.finals[indices] = 0.0
+            model.finished[indices] = -1
         model.encode(slots, [source.ids for source in sources])
         self._num_pending = 0
 
@@ -141,22 +141,22 @@ class CudaSearchLane:
     def _history(self, slots: Sequence[int], most: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
         """Return tokens and parents, [B, T, K], of the first `most` steps of some slots."""
         model, beams = self._model, self.kind.beam_size
-        places = model.put_array(np.array(slots, np.int64))
-        tokens = model.tokens[:, :most, :beams][places].cpu().numpy()
+        indices = model.put_array(np.array(slots, np.int64))
+        tokens = model.tokens[:, :most, :beams][indices].cpu().numpy()
         if beams == 1:
             return tokens, np.zeros(tokens.shape, np.uint8)
-        return tokens, model.parents[:, :most, :beams][places].cpu().numpy()
+        return tokens, model.parents[:, :most, :beams][indices].cpu().numpy()
 
     def _results(self, leaving: NDArray[np.int64], facts: NDArray[np.int32]) -> list[FinishedSource]:
         """Return the hypotheses of sources that are done."""
         model, slots = self._model, [self.slots[index] for index in leaving.tolist()]
         history = self._history(slots, int(facts[:, Fact.LENGTH].max()))
-        places = model.put_array(np.array(slots, np.int64))
-        totals = model.totals[places].cpu().numpy()
+        indices = model.put_array(np.array(slots, np.int64))
+        totals = model.totals[indices].cpu().numpy()
         ends = scores = None
         if self.kind.beam_size > 1:
-            ends = model.finished[places].cpu().numpy()
-            scores = np.stack([model.scores[places].cpu().numpy(), model.finals[places].cpu().numpy()], 2)
+            ends = model.finished[indices].cpu().numpy()
+            scores = np.stack([model.scores[indices].cpu().numpy(), model.finals[indices].cpu().numpy()], 2)
         found = []
         for nth, index in enumerate(leaving.tolist()):
             source = self._sources[index]

@@ -45,7 +45,7 @@ class _Candidates:
 
 @dataclass(slots=True)
 class _State:
-    """State by slot. `places` maps ranks to rows, as hypotheses change rows less often than ranks."""
+    """State by slot. `rows_of_ranks` maps ranks to rows, as hypotheses change rows less often than ranks."""
 
     max_tokens: NDArray[np.int64]  # [B]
     min_tokens: NDArray[np.int64]  # [B]
@@ -54,8 +54,8 @@ class _State:
     ]  # [B], number of tokens up to which all rows of a source have read the same
     num_tokens: NDArray[np.int64]  # [B], so far, of every live hypothesis
     norms: NDArray[np.float64]  # [B, T + 1], divisor of a log-probability, by number of tokens
-    last_ids: NDArray[np.int64]  # [B, k], by place
-    places: NDArray[np.int64]  # [B, k], by rank: the row of its group that holds a hypothesis
+    last_ids: NDArray[np.int64]  # [B, k], by row
+    rows_of_ranks: NDArray[np.int64]  # [B, k], by rank: the row of its group that holds a hypothesis
     totals: NDArray[np.float64]  # [B, k], by rank
     tokens: NDArray[np.int32]  # [B, T, k], by the rank after each step
     parents: NDArray[np.int32]  # [B, T, k], by the rank after each step: the rank before it
@@ -173,7 +173,7 @@ class Beam(SlotStrategy[_State]):
             num_tokens=np.zeros(len(sources), np.int64),
             norms=norms,
             last_ids=np.full(shape, starts[:, None]),
-            places=np.tile(np.arange(self._beam_size), (len(sources), 1)),
+            rows_of_ranks=np.tile(np.arange(self._beam_size), (len(sources), 1)),
             totals=totals,
             tokens=np.zeros((len(sources), positions, self._beam_size), np.int32),
             parents=np.zeros((len(sources), positions, self._beam_size), np.int32),
@@ -194,7 +194,7 @@ class Beam(SlotStrategy[_State]):
         """Return the 2k best candidates of each source: at least k do not end, as only one per row may."""
         state, num_best = self._state, logprobs.shape[1]
         num_candidates = self._beam_size * num_best
-        rows = state.places + self._first_rows  # [B, k], by rank
+        rows = state.rows_of_ranks + self._first_rows  # [B, k], by rank
         totals: NDArray[np.float64] = state.totals[:, :, None] + logprobs[rows]  # [B, k, K]
         ids = ids[rows]
         if self._restricted_steps:
@@ -258,13 +258,13 @@ class Beam(SlotStrategy[_State]):
         state = self._state
         # At first all rows of a source have read the same, so each may stay in place.
         is_alike = (state.num_tokens <= state.num_shared_tokens)[:, None]
-        inherited = state.places.take(live.parents + self._first_rows)
-        parent_places = np.where(is_alike, state.places, inherited)
-        state.places = assign_rows_to_children(parent_places)
-        placed = state.places + self._first_rows
-        state.last_ids.put(placed, live.ids)
+        inherited = state.rows_of_ranks.take(live.parents + self._first_rows)
+        parent_rows = np.where(is_alike, state.rows_of_ranks, inherited)
+        state.rows_of_ranks = assign_rows_to_children(parent_rows)
+        ranked_rows = state.rows_of_ranks + self._first_rows
+        state.last_ids.put(ranked_rows, live.ids)
         rows = np.empty_like(self._rows)
-        rows[placed] = parent_places + self._first_rows
+        rows[ranked_rows] = parent_rows + self._first_rows
         return rows
 
     def _done_slots(self) -> NDArray[np.bool_]:
@@ -325,14 +325,14 @@ def follow_parents(tokens: list[list[int]], parents: list[list[int]], rank: int)
 
 
 def assign_rows_to_children(parents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Assign each child a place so that as few places as possible change their content.
+    """Assign each child a row so that as few rows as possible change their content.
 
     Args:
-        parents: int64 [B, k], the place of each child's parent.
+        parents: int64 [B, k], the row of each child's parent.
 
     Returns:
-        int64 [B, k], each group a permutation: the first child of a parent stays in its place, the others
-        get the places without children.
+        int64 [B, k], each group a permutation: the first child of a parent keeps its row, the others
+        get the rows without children.
     """
     beam_size = parents.shape[1]
     if beam_size > MAX_TABLE_BEAM:
@@ -356,6 +356,6 @@ def _inherit(parents: NDArray[np.int64]) -> NDArray[np.int64]:
     is_sibling = first_child != np.arange(parents.shape[1])
     is_parent = np.zeros(parents.shape, np.bool_)
     is_parent[slots, parents] = True
-    free = np.argsort(is_parent, axis=1, kind="stable")  # places without children first
+    free = np.argsort(is_parent, axis=1, kind="stable")  # rows without children first
     nth_sibling = np.cumsum(is_sibling, axis=1) - 1
     return np.where(is_sibling, free[slots, nth_sibling], parents)

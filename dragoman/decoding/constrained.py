@@ -152,8 +152,8 @@ class ConstrainedBeam:
         """
         parents = np.zeros((len(self._searches), self._beam_size), np.int64)
         for slot, search in enumerate(self._searches):
-            own = slice(slot * self._beam_size, (slot + 1) * self._beam_size)
-            parents[slot] = self._extend(search, logprobs[own].tolist(), ids[own].tolist())
+            group = slice(slot * self._beam_size, (slot + 1) * self._beam_size)
+            parents[slot] = self._extend(search, logprobs[group].tolist(), ids[group].tolist())
         rows = (parents + (np.arange(len(parents)) * self._beam_size)[:, None]).ravel()
         is_leaving = np.array([search.is_done for search in self._searches], np.bool_)
         if is_leaving.any():

@@ -26,7 +26,7 @@ class RequiredPhrase:
 
 @dataclass(frozen=True, slots=True)
 class Constraints:
-    """What a target must contain and must not contain."""
+    """Phrases that a target must contain and must not contain."""
 
     language: str = ""
     """The target's, as a BCP-47 code."""
@@ -58,7 +58,7 @@ class FormNode:
 
 
 class Progress(NamedTuple):
-    """How far a hypothesis is with its phrases.
+    """Progress of a hypothesis with its phrases.
 
     A phrase counts once the token after it begins another word.
     """
@@ -123,7 +123,7 @@ class Progress(NamedTuple):
 
     @property
     def bank(self) -> tuple[int, int]:
-        """How far the hypothesis is: only hypotheses that are equally far compete with each other.
+        """Return the progress by which hypotheses compete: only with those that are equally far.
 
         The number of occurrences met, and how many tokens of another one it has.
         """

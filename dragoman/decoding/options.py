@@ -91,7 +91,7 @@ class DecodingOptions:
     """Beginning of the translation of a text's first segment: part of a line."""
     splitting: Splitting = Splitting.SENTENCES
     formality: Formality | None = None
-    """How to address people; None leaves it to the model. Only some models know it."""
+    """Form of address; None leaves it to the model. Only some models know it."""
     terminology: Terminology | None = None
     """Required translations and forbidden phrases. Excludes `sampling` and filters of repetitions."""
     return_alignment: bool = False

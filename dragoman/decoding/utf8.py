@@ -178,7 +178,7 @@ class Utf8Strategy(OuterStrategy):
 
 
 class Utf8Automaton:
-    """Which tokens may follow in a state of the bytes, for strategies that keep each hypothesis's state."""
+    """Tokens that may follow in a state of the bytes, for strategies that keep each hypothesis's state."""
 
     def __init__(self, byte_ids: Mapping[int, int]) -> None:
         self._byte_ids = byte_ids

@@ -54,16 +54,16 @@ class AttentionGraph:
             shape, self._query_dtype, self._device_type, DEVICE_ID
         )
         binding.bind_ortvalue_output(contract.QUERIES, queries)
-        own = self._session.io_binding()
-        own.bind_ortvalue_input("queries", queries)
+        run_binding = self._session.io_binding()
+        run_binding.bind_ortvalue_input("queries", queries)
         inputs = {"source_ends": cross.ends, "heads": self._heads}
         for name, array in inputs.items():
-            own.bind_cpu_input(name, array)
+            run_binding.bind_cpu_input(name, array)
         weights = np.empty((num_rows, cross.width), np.float32)
         output = OrtValue.ortvalue_from_numpy(weights)
-        own.bind_ortvalue_output("attention", output)
-        kept = [queries, inputs, output, cross.bind(own, self._ports)]
-        return BoundAttention(self, own, weights, kept)
+        run_binding.bind_ortvalue_output("attention", output)
+        kept = [queries, inputs, output, cross.bind(run_binding, self._ports)]
+        return BoundAttention(self, run_binding, weights, kept)
 
     def run(self, binding: IOBinding) -> None:
         binding.synchronize_inputs()

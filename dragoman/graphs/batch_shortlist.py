@@ -122,11 +122,11 @@ class BatchShortlist:
         is_listed[listed] = True
         self._shortlist = np.flatnonzero(is_listed).astype(np.int64, copy=False)
         self._positions[self._shortlist] = np.arange(len(self._shortlist))
-        lengths = np.array([len(own) for own in self._source_shortlists], np.int64)
+        lengths = np.array([len(each) for each in self._source_shortlists], np.int64)
         width = -(-int(lengths.max(initial=0)) // WIDTH_MULTIPLE) * WIDTH_MULTIPLE
         is_own = np.arange(width) < lengths[:, None]
-        places = np.zeros(is_own.shape, np.int64)
-        places[is_own] = self._positions[listed]
+        positions = np.zeros(is_own.shape, np.int64)
+        positions[is_own] = self._positions[listed]
         bias = np.where(is_own, np.float32(0), np.float32(-np.inf))
-        self._rows = places.repeat(self._beam_size, axis=0)
+        self._rows = positions.repeat(self._beam_size, axis=0)
         self._bias = bias.repeat(self._beam_size, axis=0)

@@ -204,8 +204,8 @@ class DecoderSteps:
             [R, S]: how much of each source token a row reads, 0 beyond the row's own source. Valid until the
             next step only.
         """
-        question = StepShape(self._num_rows, 0, 0 if wanted_ids is None else 1)
-        bound = self._prepare(question, last_ids)
+        shape = StepShape(self._num_rows, 0, 0 if wanted_ids is None else 1)
+        bound = self._prepare(shape, last_ids)
         if wanted_ids is not None:
             bound.inputs["candidates"][:, 0] = wanted_ids
         self._run(bound)
@@ -236,12 +236,12 @@ class DecoderSteps:
         if has_moved:
             self._bound_steps.clear()
 
-    def _prepare(self, question: StepShape, last_ids: NDArray[np.int64]) -> BoundStep:
+    def _prepare(self, shape: StepShape, last_ids: NDArray[np.int64]) -> BoundStep:
         """Return the bound step with space for one more position and these tokens as inputs."""
         total_length = self._longest + 1
         if self._state.reserve(total_length, (self._num_rows, self._longest)):
             self._bind_state_again()
-        bound = self._bound_steps.get(question) or self._bind(question)
+        bound = self._bound_steps.get(shape) or self._bind(shape)
         bound.inputs["last_ids"][:] = last_ids
         self._total_length[...] = total_length
         return bound
@@ -257,10 +257,10 @@ class DecoderSteps:
             self._shortlists.mark_rows_kept()
             self._bound_steps.clear()  # the next step reads the kept rows
 
-    def _bind(self, question: StepShape) -> BoundStep:
+    def _bind(self, shape: StepShape) -> BoundStep:
         """Bind all inputs and outputs in onnxruntime, once for each step shape."""
-        num_rows = question.num_rows
-        if question.num_best > MANY_CANDIDATES:
+        num_rows = shape.num_rows
+        if shape.num_best > MANY_CANDIDATES:
             self._bound_steps.clear()  # for a whole vocabulary one binding takes enough memory
         decoder, cross = self._decoder, self._cross
         binding = decoder.session.io_binding()
@@ -273,31 +273,31 @@ class DecoderSteps:
             "last_ids": self._last_ids[:num_rows],
             "lengths": self._lengths[:num_rows],
             "total_length": self._total_length,
-            "num_best": np.array(question.num_best or question.num_wanted, np.int64),
+            "num_best": np.array(shape.num_best or shape.num_wanted, np.int64),
             **cross.inputs(),
-            **self._tokens(question),
+            **self._tokens(shape),
         }
         for name, array in inputs.items():
             binding.bind_cpu_input(name, array)
-        outputs: dict[str, NDArray[Any]] = _outputs(question)
-        kept_rows = self._shortlists.kept_rows_buffer(num_rows) if question.num_best else None
+        outputs: dict[str, NDArray[Any]] = _outputs(shape)
+        kept_rows = self._shortlists.kept_rows_buffer(num_rows) if shape.num_best else None
         if kept_rows is not None:
             outputs[contract.LISTED_ROWS] = kept_rows
         for name, array in outputs.items():
             value = OrtValue.ortvalue_from_numpy(array)
             binding.bind_ortvalue_output(name, value)
             kept.append(value)
-        attention = None if question.num_best else decoder.attention.bind(binding, cross, num_rows)
-        bound = self._bound_steps[question] = BoundStep(binding, inputs, outputs, attention, kept)
+        attention = None if shape.num_best else decoder.attention.bind(binding, cross, num_rows)
+        bound = self._bound_steps[shape] = BoundStep(binding, inputs, outputs, attention, kept)
         return bound
 
-    def _tokens(self, question: StepShape) -> dict[str, NDArray[Any]]:
+    def _tokens(self, shape: StepShape) -> dict[str, NDArray[Any]]:
         """Return the inputs that select the tokens to look at."""
-        if question.num_best and not question.num_wanted:
-            return self._shortlists.inputs(question.num_rows)
-        if question.num_wanted:
-            return inputs_without_shortlist(question.num_rows, question.num_wanted, self._decoder.width)
-        return inputs_without_tokens(question.num_rows, self._decoder.width)
+        if shape.num_best and not shape.num_wanted:
+            return self._shortlists.inputs(shape.num_rows)
+        if shape.num_wanted:
+            return inputs_without_shortlist(shape.num_rows, shape.num_wanted, self._decoder.width)
+        return inputs_without_tokens(shape.num_rows, self._decoder.width)
 
     def _bind_state_again(self) -> None:
         """Bind only the state again, which has moved; other bindings stay valid."""
@@ -318,9 +318,9 @@ class DecoderSteps:
         binding.synchronize_inputs()
 
 
-def _outputs(question: StepShape) -> dict[str, NDArray[Any]]:
+def _outputs(shape: StepShape) -> dict[str, NDArray[Any]]:
     """Allocate the outputs that the step needs; onnxruntime drops the others."""
-    num_rows, num_best, num_wanted = question
+    num_rows, num_best, num_wanted = shape
     outputs: dict[str, NDArray[Any]] = {}
     if num_best:
         outputs["best_logprobs"] = np.empty((num_rows, num_best), np.float32)

@@ -97,10 +97,10 @@ class DeviceMemory:
         origins = np.full(size[0], first)
         origins[:used] = np.arange(used)
         origins[rows] = first + np.arange(num_joining).repeat(len(rows) // num_joining)
-        places = np.arange(size[1])  # beyond its width, each repeats its last position
+        columns = np.arange(size[1])  # beyond its width, each repeats its last position
         numbers = {
-            "positions": np.minimum(places, memory.shape()[3] - 1),
-            "source_positions": np.minimum(places, joining.shape()[3] - 1),
+            "positions": np.minimum(columns, memory.shape()[3] - 1),
+            "source_positions": np.minimum(columns, joining.shape()[3] - 1),
             "rows": origins,
         }
         layers, _, heads, _, head_size = self.shape

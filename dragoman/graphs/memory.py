@@ -103,9 +103,9 @@ class HostMemory:
         copies = len(rows) // source.shape[1]
         joining = source[:, :, :, :width]
         first, end = int(rows[0]), int(rows[-1]) + 1
-        places = slice(first, end) if end - first == len(rows) else rows  # a slice is written faster
-        memory.array[:, places, :, :width] = joining if copies == 1 else joining.repeat(copies, axis=1)
-        memory.array[:, places, :, width:] = 0  # masked, but the mask would not hide a NaN
+        selected = slice(first, end) if end - first == len(rows) else rows  # a slice is written faster
+        memory.array[:, selected, :, :width] = joining if copies == 1 else joining.repeat(copies, axis=1)
+        memory.array[:, selected, :, width:] = 0  # masked, but the mask would not hide a NaN
         return memory
 
     def bind(

@@ -109,9 +109,9 @@ def new_session(graph: Path, options: SessionOptions) -> onnxruntime.InferenceSe
 def caches_read_on_cpu(session: onnxruntime.InferenceSession, inputs: Sequence[Port]) -> list[str]:
     """Return K/V and cells that onnxruntime would copy when bound: no step would see what others wrote."""
     caches = {port.name for port in inputs if {"D", "N"} & set(port.axes)} - {KEPT_ROWS}
-    places = zip(session.get_inputs(), session.get_input_memory_infos(), strict=True)
+    arguments = zip(session.get_inputs(), session.get_input_memory_infos(), strict=True)
     return [
-        argument.name for argument, index in places if argument.name in caches and index.name == CPU_MEMORY
+        argument.name for argument, index in arguments if argument.name in caches and index.name == CPU_MEMORY
     ]
 
 

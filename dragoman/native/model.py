@@ -29,8 +29,8 @@ from dragoman.shortlist import Shortlist
 PRECISION = "int8"
 
 
-class _Place(IntEnum):
-    """Which of the two programs a function of the library is about."""
+class _ProgramRole(IntEnum):
+    """Program that a function of the library is about."""
 
     ENCODER = 0
     DECODER = 1
@@ -115,11 +115,11 @@ class NativeModel:
         check(self.library.dragoman_new_model(self.kernels.encode(), numbers, pointer))
         self.pointer = LibraryObject(pointer, self.library.dragoman_free_model)
         self._add_layers(programs.layers)
-        self._set_program(_Place.ENCODER, encoder, ())
-        self._set_embedding(_Place.ENCODER, encoder.embedding, None)
+        self._set_program(_ProgramRole.ENCODER, encoder, ())
+        self._set_embedding(_ProgramRole.ENCODER, encoder.embedding, None)
         states = decoder.instructions[-1].target
-        registers = self._set_program(_Place.DECODER, decoder, (states,)).registers
-        self._set_embedding(_Place.DECODER, decoder.embedding, encoder.embedding.table)
+        registers = self._set_program(_ProgramRole.DECODER, decoder, (states,)).registers
+        self._set_embedding(_ProgramRole.DECODER, decoder.embedding, encoder.embedding.table)
         self._set_output(output, decoder.embedding.table, registers[states])
         self._set_lists(output.suppressed, manifest.alignment.heads)
         if shortlist is not None:
@@ -151,18 +151,20 @@ class NativeModel:
             gain, bias = _contiguous(norm.gain), _contiguous(norm.bias)
             check(add_norm(self.pointer, gain.ctypes.data, bias.ctypes.data, norm.epsilon))
 
-    def _set_program(self, place: _Place, program: Program, results: Sequence[str]) -> Assignment:
+    def _set_program(self, role: _ProgramRole, program: Program, results: Sequence[str]) -> Assignment:
         instructions = program.instructions
         assignment = assign(instructions, program.widths, results)
         for is_bytes, file in enumerate((assignment.floats, assignment.bytes)):
             for width in file.widths:
-                check(self.library.dragoman_add_register(self.pointer, place, is_bytes, width))
+                check(self.library.dragoman_add_register(self.pointer, role, is_bytes, width))
         records = [_record(each, assignment) for each in instructions]
         array = (InstructionRecord * len(records))(*records)
-        check(self.library.dragoman_set_program(self.pointer, place, array, len(records)))
+        check(self.library.dragoman_set_program(self.pointer, role, array, len(records)))
         return assignment
 
-    def _set_embedding(self, place: _Place, embedding: Embedding, other_table: NDArray[Any] | None) -> None:
+    def _set_embedding(
+        self, role: _ProgramRole, embedding: Embedding, other_table: NDArray[Any] | None
+    ) -> None:
         """Copy an embedding; its table only if it is not the other one."""
         is_other = other_table is not None and np.array_equal(embedding.table, other_table)
         table, steps = _contiguous(embedding.table, np.int8), _contiguous(embedding.steps)
@@ -170,7 +172,7 @@ class NativeModel:
         check(
             self.library.dragoman_set_embedding(
                 self.pointer,
-                place,
+                role,
                 None if is_other else table.ctypes.data,
                 steps.ctypes.data,
                 len(table),

@@ -229,34 +229,34 @@ def _collected(*parts: memoryview) -> _Collected:
 
 def _fields(content: memoryview) -> Iterator[tuple[int, int | memoryview]]:
     """Yield number and value of each field of a protobuf message; fixed sizes as bytes."""
-    place = 0
-    while place < len(content):
-        key, place = _varint(content, place)
+    offset = 0
+    while offset < len(content):
+        key, offset = _varint(content, offset)
         kind = key & 7
         if kind == _VARINT:
-            value, place = _varint(content, place)
+            value, offset = _varint(content, offset)
             yield key >> 3, value
             continue
         if kind == _BYTES:
-            size, place = _varint(content, place)
+            size, offset = _varint(content, offset)
         elif kind in {_FIXED32, _FIXED64}:
             size = 4 if kind == _FIXED32 else 8
         else:
             raise OnnxFileError(f"wire type {kind} is unknown")
-        if size > len(content) - place:
+        if size > len(content) - offset:
             raise OnnxFileError("a field ends after its message")
-        yield key >> 3, content[place : place + size]
-        place += size
+        yield key >> 3, content[offset : offset + size]
+        offset += size
 
 
-def _varint(content: memoryview, place: int) -> tuple[int, int]:
+def _varint(content: memoryview, offset: int) -> tuple[int, int]:
     """Return an integer of variable length and the position after it."""
     value = 0
     for index in range(_MAX_VARINT_BYTES):
-        byte = content[place + index]
+        byte = content[offset + index]
         value |= (byte & 0x7F) << (7 * index)
         if byte < _CONTINUES:
-            return value, place + index + 1
+            return value, offset + index + 1
     raise OnnxFileError("an integer is too long")
 
 
@@ -265,9 +265,9 @@ def _ints(value: int | memoryview) -> Iterator[int]:
     if isinstance(value, int):
         yield value
         return
-    place = 0
-    while place < len(value):
-        number, place = _varint(value, place)
+    offset = 0
+    while offset < len(value):
+        number, offset = _varint(value, offset)
         yield number
 
 

@@ -41,13 +41,13 @@ def check_shapes(
     states = decoder.instructions[-1]
     _require(states.kind in WRITES_BYTES and decoder.widths[states.target] == width, "last states")
     cross, cells = _indexes(encoder, InstructionKind.WRITE_CROSS), _indexes(decoder, InstructionKind.RECUR)
-    own, read = (
+    caches, read = (
         _indexes(decoder, InstructionKind.SELF_ATTENTION),
         _indexes(decoder, InstructionKind.CROSS_ATTENTION),
     )
     numbers = list(range(sizes.decoder_layers))
-    recurrent = cells if manifest.autoregression == "ssru" else own
-    _require(recurrent == numbers and len(own) + len(cells) == len(numbers), "layers of the decoder")
+    recurrent = cells if manifest.autoregression == "ssru" else caches
+    _require(recurrent == numbers and len(caches) + len(cells) == len(numbers), "layers of the decoder")
     _require(cross == numbers and read == numbers, "cross K/V")
     _require(not any(each.kind in OF_DECODER for each in encoder.instructions), "operators of the encoder")
     _require(not _indexes(decoder, InstructionKind.WRITE_CROSS), "operators of the decoder")

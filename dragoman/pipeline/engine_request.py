@@ -15,7 +15,7 @@ DEFAULTS = DecodingOptions()
 @checks_arguments
 @dataclass(frozen=True, slots=True)
 class EngineRequest:
-    """How to translate a text, and whom to notify meanwhile.
+    """Parameters of a text's translation, and callbacks.
 
     Callbacks run on a thread of the engine: they must be quick and must not wait for the translator. What a
     callback raises fails its text alone.

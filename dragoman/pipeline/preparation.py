@@ -43,13 +43,13 @@ class SegmentInput:
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
     respelled: RespelledSegment | None = None
-    """What the model reads where the segment has words in capitals, which the translation gets again."""
+    """Segment that the model reads where there are words in capitals, which the translation gets again."""
     as_written: "SegmentInput | None" = None
     """The same without respelling, if the better translation of the two is to be chosen."""
 
     @property
     def has_quote_spaces(self) -> bool:
-        """Whether the model may read spaces after quotation marks that the segment does not have there."""
+        """Return whether the model may read spaces after quotation marks that the segment lacks."""
         return self.spans is not None or (self.respelled is not None and self.respelled.has_quote_spaces)
 
     def read(self, segment: str) -> str:

@@ -34,7 +34,7 @@ _OPENING = "("
 
 @dataclass(frozen=True, slots=True)
 class SegmentTerms:
-    """What the translation of a segment must contain and must not contain."""
+    """Terms and phrases that the translation of a segment must contain and must not contain."""
 
     matches: tuple[TermMatch, ...]
     constraints: Constraints
@@ -88,14 +88,16 @@ class TermFinder:
             return None
         targets = [self._targets(segment, one) for one in matches]
         # Any form counts for a singular: beside one, a plural must not count for both.
-        singulars = {one.term for one, own in zip(matches, targets, strict=True) if own == one.term.targets}
+        singulars = {
+            one.term for one, allowed in zip(matches, targets, strict=True) if allowed == one.term.targets
+        }
         keys = Counter(
             (
                 one.term,
                 one.surface if _keeps_case(one) else "",
-                one.term.targets if one.term in singulars else own,
+                one.term.targets if one.term in singulars else allowed,
             )
-            for one, own in zip(matches, targets, strict=True)
+            for one, allowed in zip(matches, targets, strict=True)
         )
         phrases = tuple(self._phrase(*key) for key in keys)
         required = tuple(
@@ -145,9 +147,9 @@ class TermFinder:
     def _targets(self, segment: str, match: TermMatch) -> tuple[str, ...]:
         """Return the allowed translations of a term: their plurals where the segment has one."""
         term, language = match.term, self._pair.target
-        own, found = (split_words(text)[-1][1] for text in (term.source, match.surface))
+        noun, found = (split_words(text)[-1][1] for text in (term.source, match.surface))
         before = segment[: match.span.end - len(found)]
-        if is_noun(term, self._pair) is False or not is_plural(own, found, before, self._pair.source):
+        if is_noun(term, self._pair) is False or not is_plural(noun, found, before, self._pair.source):
             return term.targets
         return tuple(plural for target in term.targets for plural in _plurals(target, language))
 
@@ -185,7 +187,7 @@ class TermFinder:
 
 
 class TermModel:
-    """What a bundle knows of terms: its tokenizers and marks. Safe to use from several threads."""
+    """Tokenizers and marks of a bundle, for terms. Safe to use from several threads."""
 
     def __init__(self, source: Tokenizer, target: Tokenizer, controls: TermControls | None) -> None:
         self.source = source

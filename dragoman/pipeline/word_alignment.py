@@ -1,4 +1,4 @@
-"""Which words of a segment and of its translation say the same, from the attention of a reading.
+"""Alignment of the words of a segment and its translation, from the attention of forced decoding.
 
 Every target word goes with the source word that it attends to most, all pieces of both added up: Garg et al.
 2019, "Jointly Learning to Align and Translate with Transformer Models", arXiv:1909.02074, take the maximum

@@ -64,7 +64,7 @@ class _OfferedBundle:
     bundle: Bundle
     size_bytes: int
     failure: Exception | None = None
-    """Why it could not be opened; it is not tried again before the next `stock`."""
+    """Why it could not be opened; it is not tried again before the bundles are next replaced."""
 
 
 @dataclass(eq=False, slots=True)
@@ -94,7 +94,7 @@ class BundlePool(Generic[T]):
         self._open_bundle = open_bundle
         self._estimate_bytes = estimate_bytes
         self._budget_bytes = math.inf if budget_bytes is None else budget_bytes
-        self._entries: dict[str, _OfferedBundle] = {}
+        self._offers: dict[str, _OfferedBundle] = {}
         self._pool_entries: list[PoolEntry[T]] = []
         self._is_closed = False
         self._clock = 0
@@ -106,8 +106,8 @@ class BundlePool(Generic[T]):
     def renew(self) -> None:
         """Keep what is open; in a forked process nobody waits for a bundle, opens or uses one."""
         self._changed = threading.Condition()
-        self._pool_entries = [replace(place, num_users=0) for place in self._pool_entries if place.opened]
-        self._current = {place.name: place for place in self._pool_entries if place.is_current}
+        self._pool_entries = [replace(entry, num_users=0) for entry in self._pool_entries if entry.opened]
+        self._current = {entry.name: entry for entry in self._pool_entries if entry.is_current}
         self._leaving: Collection[PoolEntry[T]] = ()
         self._waiters: list[_Waiter[T]] = []
         self._closer_thread: threading.Thread | None = None
@@ -117,23 +117,23 @@ class BundlePool(Generic[T]):
     def bundles(self) -> dict[str, Bundle]:
         """Return the bundles that the pool offers, by name."""
         with self._changed:
-            return {name: entry.bundle for name, entry in self._entries.items()}
+            return {name: offer.bundle for name, offer in self._offers.items()}
 
     def opened_by_name(self) -> dict[str, T]:
         """Return those of `opened` that take new users, by name."""
         with self._changed:
-            return {name: place.opened for name, place in self._current.items() if place.opened is not None}
+            return {name: entry.opened for name, entry in self._current.items() if entry.opened is not None}
 
     def opened(self) -> tuple[T, ...]:
         """Return the bundles that are open now. Without a handle, they may be closed at any time."""
         with self._changed:
-            return tuple(place.opened for place in self._pool_entries if place.opened is not None)
+            return tuple(entry.opened for entry in self._pool_entries if entry.opened is not None)
 
     @property
     def used_bytes(self) -> int:
         """Estimated memory of open bundles, including those being opened or closed."""
         with self._changed:
-            return sum(place.size_bytes for place in self._pool_entries)
+            return sum(entry.size_bytes for entry in self._pool_entries)
 
     def set_bundles(self, bundles: Mapping[str, Bundle], damaged: Collection[str] = ()) -> None:
         """Replace the offered bundles.
@@ -147,15 +147,15 @@ class BundlePool(Generic[T]):
                 open.
         """
         with self._changed:
-            entries = {name: self._entry(name, bundle) for name, bundle in bundles.items()}
+            offers = {name: self._offer(name, bundle) for name, bundle in bundles.items()}
             for name in damaged:
-                if name in self._current and name not in entries:
-                    entries[name] = self._entries[name]
-            for name, place in tuple(self._current.items()):
-                place.is_kept = name in damaged
-                if entries.get(name) is not self._entries[name]:
-                    self._retire(place)
-            self._entries = entries
+                if name in self._current and name not in offers:
+                    offers[name] = self._offers[name]
+            for name, entry in tuple(self._current.items()):
+                entry.is_kept = name in damaged
+                if offers.get(name) is not self._offers[name]:
+                    self._retire(entry)
+            self._offers = offers
             self.version += 1
             self._changed.notify_all()
 
@@ -201,8 +201,8 @@ class BundlePool(Generic[T]):
             _deliver(waiter, TranslatorClosed("the bundle pool was closed before it opened the bundle"))
         for thread in threads:
             thread.join()
-        for place in tuple(self._pool_entries):
-            self._close_entry(place)
+        for entry in tuple(self._pool_entries):
+            self._close_entry(entry)
 
     def _on_cancelled(self, acquired: Future[BundleHandle[T]]) -> None:
         """Wake the keeper when a waiter is cancelled, so that no bundle is closed for it."""
@@ -223,101 +223,101 @@ class BundlePool(Generic[T]):
             except Exception:  # keep running, as others wait
                 logger.exception("cannot close a bundle")
 
-    def _open(self, place: PoolEntry[T], entry: _OfferedBundle) -> None:
+    def _open(self, entry: PoolEntry[T], offer: _OfferedBundle) -> None:
         outcome: T | Exception
         try:
-            outcome = open_with_retry(self._open_bundle, entry.bundle.path)
+            outcome = open_with_retry(self._open_bundle, offer.bundle.path)
             if outcome.is_closed:
-                outcome = TranslatorClosed(f"{place.name} was closed before its first use")
+                outcome = TranslatorClosed(f"{entry.name} was closed before its first use")
         except Exception as error:  # noqa: BLE001 -- reported to the waiters
             outcome = error
         with self._changed:
             self._openers.discard(threading.current_thread())
             if isinstance(outcome, Exception):
-                entry.failure = outcome
-                self._pool_entries.remove(place)
-                if place.is_current:
-                    self._retire(place)
+                offer.failure = outcome
+                self._pool_entries.remove(entry)
+                if entry.is_current:
+                    self._retire(entry)
             else:
-                place.opened = outcome
-                if place.is_current and outcome.manifest != entry.bundle.manifest:
-                    self._correct(place, Bundle(entry.bundle.path, outcome.manifest))
+                entry.opened = outcome
+                if entry.is_current and outcome.manifest != offer.bundle.manifest:
+                    self._correct(entry, Bundle(offer.bundle.path, outcome.manifest))
             self._changed.notify_all()
 
-    def _close_entry(self, place: PoolEntry[T]) -> None:
+    def _close_entry(self, entry: PoolEntry[T]) -> None:
         """Close a bundle, and count its memory as free only then."""
         try:
             with compacted_memory():  # returns freed memory to the system
-                opened, place.opened = place.opened, None
+                opened, entry.opened = entry.opened, None
                 if opened is not None:
                     opened.close()
                 del opened
                 gc.collect()  # translated texts form reference cycles, which hold the bundle
         finally:
             with self._changed:
-                self._pool_entries.remove(place)
+                self._pool_entries.remove(entry)
                 self._changed.notify_all()
 
     # The following need the lock.
 
-    def _entry(self, name: str, bundle: Bundle) -> _OfferedBundle:
-        """Return the existing entry if the bundle is the same, else a new one."""
-        known = self._entries.get(name)
+    def _offer(self, name: str, bundle: Bundle) -> _OfferedBundle:
+        """Return the existing offer if the bundle is the same, else a new one."""
+        known = self._offers.get(name)
         if known is None or known.bundle != bundle:
             return _OfferedBundle(bundle, self._estimate_bytes(bundle.manifest))
         known.failure = None
         return known
 
-    def _retire(self, place: PoolEntry[T]) -> None:
-        place.is_current = False
-        del self._current[place.name]
+    def _retire(self, entry: PoolEntry[T]) -> None:
+        entry.is_current = False
+        del self._current[entry.name]
 
     def _rejection(self, waiter: _Waiter[T]) -> Exception | None:
         """Return an error if waiting is pointless."""
-        entry = self._entries.get(waiter.name)
-        if entry is None:
+        offer = self._offers.get(waiter.name)
+        if offer is None:
             return BundleError(waiter.name, ("the bundle was removed",))
-        if entry.failure is not None:
-            return entry.failure.with_traceback(None)
-        if entry.size_bytes > self._budget_bytes:
+        if offer.failure is not None:
+            return offer.failure.with_traceback(None)
+        if offer.size_bytes > self._budget_bytes:
             problem = (
-                f"it needs about {entry.size_bytes} bytes of memory, but the budget is {self._budget_bytes}; "
+                f"it needs about {offer.size_bytes} bytes of memory, but the budget is {self._budget_bytes}; "
                 "increase the budget, or use fewer replicas or a smaller model"
             )
             return BundleError(waiter.name, (problem,))
         if time.monotonic() < waiter.deadline_s:
             return None
-        place = self._current.get(waiter.name)
-        if self._budget_bytes == math.inf or (place is not None and place not in self._leaving):
+        entry = self._current.get(waiter.name)
+        if self._budget_bytes == math.inf or (entry is not None and entry not in self._leaving):
             return DeadlineExceeded(waiter.deadline_s - waiter.queued_s)
-        return MemoryBudgetExceeded(waiter.name, entry.size_bytes, int(self._budget_bytes))
+        return MemoryBudgetExceeded(waiter.name, offer.size_bytes, int(self._budget_bytes))
 
     def _grant(self, waiter: _Waiter[T]) -> BundleHandle[T] | None:
-        place = self._current.get(waiter.name)
-        if place is None or place.opened is None or place in self._leaving:
+        entry = self._current.get(waiter.name)
+        if entry is None or entry.opened is None or entry in self._leaving:
             return None
-        if place.opened.is_closed:
-            self._retire(place)  # its users fail; the next one opens the bundle again
+        if entry.opened.is_closed:
+            self._retire(entry)  # its users fail; the next one opens the bundle again
             return None
-        place.num_users += 1
-        self._touch(place)
-        return BundleHandle(place.opened, partial(self._release, place))
+        entry.num_users += 1
+        self._touch(entry)
+        return BundleHandle(entry.opened, partial(self._release, entry))
 
-    def _touch(self, place: PoolEntry[T]) -> None:
+    def _touch(self, entry: PoolEntry[T]) -> None:
         self._clock += 1
-        place.last_used = self._clock
+        entry.last_used = self._clock
 
-    def _release(self, place: PoolEntry[T]) -> None:
+    def _release(self, entry: PoolEntry[T]) -> None:
         with self._changed:
-            place.num_users -= 1
-            self._touch(place)
-            if self._waiters or not place.is_current:
+            entry.num_users -= 1
+            self._touch(entry)
+            if self._waiters or not entry.is_current:
                 self._changed.notify_all()
 
-    def _correct(self, place: PoolEntry[T], bundle: Bundle) -> None:
+    def _correct(self, entry: PoolEntry[T], bundle: Bundle) -> None:
         """Record what was opened, if the folder was changed before."""
-        self._entries[place.name] = entry = self._entry(place.name, bundle)
-        place.size_bytes = entry.size_bytes
+        self._offers[entry.name] = offer = self._offer(entry.name, bundle)
+        entry.size_bytes = offer.size_bytes
         self.version += 1
 
     def _next_task(self) -> Callable[[], None] | None:
@@ -326,13 +326,13 @@ class BundlePool(Generic[T]):
             outcomes, head = self._serve_waiters()
             if outcomes:
                 return partial(_deliver_all, outcomes)
-            if not any(place.num_users for place in self._leaving):
-                for place in self._leaving:
-                    self._retire(place)
+            if not any(entry.num_users for entry in self._leaving):
+                for entry in self._leaving:
+                    self._retire(entry)
                 self._leaving = ()
-            for place in self._pool_entries:
-                if not place.is_current and not place.num_users and place.opened is not None:
-                    return partial(self._close_entry, place)
+            for entry in self._pool_entries:
+                if not entry.is_current and not entry.num_users and entry.opened is not None:
+                    return partial(self._close_entry, entry)
             if head is None or not self._begin_opening(head):
                 self._changed.wait(self._time_to_next_deadline_s())
         return None
@@ -355,25 +355,25 @@ class BundlePool(Generic[T]):
             waiting.append(waiter)
             if head is None and waiter.name not in self._current:
                 head = waiter.name
-                self._leaving = self._choose_leaving(self._entries[head].size_bytes)
+                self._leaving = self._choose_leaving(self._offers[head].size_bytes)
         self._waiters = waiting
         return outcomes, head
 
     def _choose_leaving(self, wanted_bytes: int) -> list[PoolEntry[T]]:
         """Choose entries to close until so much is free; retired ones count as free already."""
-        staying_bytes = sum(place.size_bytes for place in self._pool_entries if place.is_current)
+        staying_bytes = sum(entry.size_bytes for entry in self._pool_entries if entry.is_current)
         return choose_leaving(self._pool_entries, staying_bytes + wanted_bytes - self._budget_bytes)
 
     def _begin_opening(self, name: str) -> bool:
         """Open a bundle on its own thread, if the budget allows; return whether it does."""
-        entry = self._entries[name]
-        used_bytes = sum(place.size_bytes for place in self._pool_entries)
-        if used_bytes + entry.size_bytes > self._budget_bytes:
+        offer = self._offers[name]
+        used_bytes = sum(entry.size_bytes for entry in self._pool_entries)
+        if used_bytes + offer.size_bytes > self._budget_bytes:
             return False
-        place = PoolEntry[T](name, entry.size_bytes)
-        self._pool_entries.append(place)
-        self._current[name] = place
-        opener = threading.Thread(target=self._open, args=(place, entry), name=f"dragoman-open-{name}")
+        entry = PoolEntry[T](name, offer.size_bytes)
+        self._pool_entries.append(entry)
+        self._current[name] = entry
+        opener = threading.Thread(target=self._open, args=(entry, offer), name=f"dragoman-open-{name}")
         self._openers.add(opener)
         opener.start()
         return True

@@ -16,7 +16,7 @@ Result = TypeVar("Result")
 
 
 class PairTranslator(OpenBundle, Protocol):
-    """What routing needs of a `dragoman.translator.Translator`."""
+    """Methods of a `dragoman.translator.Translator` that routing uses."""
 
     @property
     def kernels(self) -> str: ...

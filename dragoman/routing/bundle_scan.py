@@ -44,7 +44,7 @@ class ReloadReport:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing changed; ignores problems."""
+        """Return whether nothing changed; ignores problems."""
         return not (self.added or self.changed or self.removed)
 
 

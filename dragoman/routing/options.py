@@ -16,7 +16,7 @@ from dragoman.translator import QUEUE_SIZE, Translator
 @checks_arguments
 @dataclass(frozen=True, slots=True)
 class TranslatorOptions:
-    """How every bundle is opened; see `Translator.open`."""
+    """Options with which every bundle is opened; see `Translator.open`."""
 
     replicas: int | None = None
     threads: int = 1
@@ -40,7 +40,7 @@ class TranslatorOptions:
 
     @property
     def session(self) -> SessionOptions:
-        """How onnxruntime runs the graphs."""
+        """Return the options of onnxruntime's sessions."""
         return SessionOptions(self.threads, self.providers)
 
     def estimate_bytes(self, manifest: Manifest) -> int:

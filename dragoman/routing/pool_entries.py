@@ -17,7 +17,7 @@ class OpenBundle(Protocol):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it is unusable: it may have closed itself after an error."""
+        """Return whether it is unusable: it may have closed itself after an error."""
         ...
 
     def close(self) -> None: ...
@@ -48,11 +48,11 @@ def choose_leaving(entries: Sequence[PoolEntry[T]], needed_bytes: float) -> list
     """
     leaving: list[PoolEntry[T]] = []
     may_leave = [
-        place for place in entries if place.is_current and place.opened is not None and not place.is_kept
+        entry for entry in entries if entry.is_current and entry.opened is not None and not entry.is_kept
     ]
-    for place in sorted(may_leave, key=lambda place: (place.num_users > 0, place.last_used)):
+    for entry in sorted(may_leave, key=lambda entry: (entry.num_users > 0, entry.last_used)):
         if needed_bytes <= 0:
             break
-        leaving.append(place)
-        needed_bytes -= place.size_bytes
+        leaving.append(entry)
+        needed_bytes -= entry.size_bytes
     return leaving if needed_bytes <= 0 else []

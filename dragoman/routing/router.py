@@ -59,7 +59,7 @@ class ModelInfo:
     kernels: str | None
     """Those that run the open bundle; None if it is not open."""
     why_not_native: str
-    """Why the engine's own do not; "" if they do, or were not to."""
+    """Why native kernels do not; "" if they do, or were not to."""
 
 
 class Router:

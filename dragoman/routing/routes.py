@@ -75,7 +75,7 @@ class Route:
 
     @property
     def knows_formality(self) -> bool:
-        """Whether a request may choose how the translation addresses people."""
+        """Return whether a request may choose how the translation addresses people."""
         last = self.steps[-1]
         return last.pair.target in last.offer.formality_targets
 

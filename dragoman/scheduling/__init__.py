@@ -1,1 +1,1 @@
-"""Which sources run together."""
+"""Scheduler: chooses the sources that run together."""

@@ -28,7 +28,7 @@ class Flow:
     """A request as the queue sees it: its segments share one virtual time. Compared by identity."""
 
     owner: Hashable = None
-    """Who shares with other owners, such as an API key; None for all callers without a key together."""
+    """Caller that shares with other owners, such as an API key; None for all without a key together."""
     num_tokens: int = 0
     """Source tokens of its segments queued so far."""
     _steps: "dict[int, Flow]" = field(default_factory=dict)
@@ -188,7 +188,7 @@ class _Order(Generic[Item]):
         self._moved: dict[Item, _Entry[Item]] = {}
 
     def has_more(self) -> bool:
-        """Whether anything is left; call it before `first`."""
+        """Return whether anything is left; call it before `first`."""
         while self._heap:
             entry = self._heap[0]
             if self._moved.get(entry[-1], self._entries.get(entry[-1])) is entry:

@@ -27,9 +27,9 @@ class SegmentRecord:
     kind: SearchKind
     ending: SegmentOutcome
     queued_s: float
-    """When it was queued."""
+    """Time at which it was queued."""
     joined_s: float | None
-    """When a replica took it, to encode and search; None if none did."""
+    """Time at which a replica took it, to encode and search; None if none did."""
     left_s: float
     num_source_tokens: int
     num_target_tokens: int = 0
@@ -37,7 +37,7 @@ class SegmentRecord:
     finish_reason: FinishReason | None = None
     """Finish reason of the best hypothesis; None unless the source is done."""
     mark: object = None
-    """What `EngineMetrics.mark` returned for it."""
+    """Result of `EngineMetrics.mark` for it."""
 
 
 @runtime_checkable

@@ -148,7 +148,7 @@ NO_LOAD = OtherTierLoad()
 def is_time_to_join(
     tier: Tier, num_waiting: int, num_running: int, capacity: Capacity, steps_since_join: int
 ) -> bool:
-    """Whether to look for sources of a tier to admit now.
+    """Return whether to look for sources of a tier to admit now.
 
     At low load, always, but for bulk sources where joins take long. At high load, only when several slots are
     free or after a few steps, so that the encoder runs for batches and not for every single slot.
@@ -203,7 +203,7 @@ class WaitingList(Generic[W]):
 
     @property
     def has_jobs(self) -> bool:
-        """Whether a source of a job waits."""
+        """Return whether a source of a job waits."""
         return bool(self._admissions_before)
 
     @property

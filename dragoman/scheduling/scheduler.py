@@ -36,7 +36,7 @@ Encoded = TypeVar("Encoded")
 
 @dataclass(frozen=True, slots=True)
 class SchedulerOptions:
-    """How much runs and waits."""
+    """Limits of what runs and what waits."""
 
     replicas: int
     queue_size: int
@@ -147,7 +147,7 @@ class Scheduler(Generic[Encoded]):
 
     @property
     def is_closed(self) -> bool:
-        """Whether it was closed: by `close`, or by a fault on a replica's thread."""
+        """Return whether it was closed: by `close`, or by a fault on a replica's thread."""
         return self._shared.is_closed
 
     def close(self) -> None:
@@ -321,7 +321,7 @@ def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None
     try:
         while _take(shared, replica, number):
             replica.step()
-    except Exception as fault:  # noqa: BLE001 -- a fault of the engine's own must not leave callers waiting
+    except Exception as fault:  # noqa: BLE001 -- a fault of the engine must not leave callers waiting
         error = fault
     with shared.lock:
         shared.close()

@@ -23,7 +23,7 @@ _STARTS = (
 """Words with a capital that begin a sentence if they follow an abbreviation."""
 _SENTENCE = rf"{_SPACE}(?:{_STARTS})\b"
 _WORD_START = r"(?<![\w.])"
-_PLACES = {
+_CONTEXTS = {
     "at_start": (r"\A", rf"(?={_SPACE}?\d)"),
     "before_date": (_WORD_START, rf"(?={_SPACE}\d\d?[.:])"),
     "before_number": (_WORD_START, rf"(?={_SPACE}?\d)"),
@@ -32,7 +32,7 @@ _PLACES = {
     "before_words": (_WORD_START, r"(?=\W*\w)"),
     "anywhere": (_WORD_START, ""),
 }
-"""What is around the abbreviations of a section; the first section that fits counts."""
+"""Patterns around the abbreviations of a section; the first section that fits counts."""
 _MAY_END = frozenset({"anywhere", "after_number"})
 """Sections whose abbreviations may end a sentence."""
 _MIN_LETTERS = 3
@@ -100,11 +100,11 @@ def _abbreviations(language: str) -> _Abbreviations | None:
     table = tomllib.loads(files("dragoman.text").joinpath("abbreviations.toml").read_text("utf-8"))
     if language not in table:
         return None
-    sections = {section: dict(_forms(table[language].get(section, {}))) for section in _PLACES}
+    sections = {section: dict(_forms(table[language].get(section, {}))) for section in _CONTEXTS}
     every = [each for words in sections.values() for each in words]
     patterns = [
         rf"{before}(?P<{section}>{_any_of(sections[section])}){after}"
-        for section, (before, after) in _PLACES.items()
+        for section, (before, after) in _CONTEXTS.items()
         if sections[section]
     ]
     return _Abbreviations(

@@ -1,4 +1,4 @@
-"""Whether a text may address somebody: elsewhere a requested form of address must change nothing.
+"""Test of whether a text may address somebody: elsewhere a requested form of address must change nothing.
 
 A model that is asked for `du` where nobody is addressed inserts one at times.
 """

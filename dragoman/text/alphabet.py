@@ -20,7 +20,7 @@ LATIN_1_END = "\N{LATIN SMALL LETTER Y WITH DIAERESIS}"
 names that models have hardly seen: `Łukasz`. Of signs, they learn punctuation, which translations change."""
 _LINE = re.compile(r"[^\n]+")
 _BETWEEN = re.compile(r"[ ,'\N{RIGHT SINGLE QUOTATION MARK}-]{0,2}")
-"""What stands between unknown words that are kept together, such as a first and a last name."""
+"""Characters between unknown words that are kept together, such as a first and a last name."""
 _JOINERS = ("Mn", "Mc", "Me", "Cf")
 """Categories of characters that belong to the one before them."""
 _NEVER_UNKNOWN = (*_JOINERS, "Cc", "Cs")
@@ -64,7 +64,7 @@ class Alphabet:
 
 
 class Spelling:
-    """What a pair's vocabularies can spell. Safe to use from several threads."""
+    """Letters and words that a pair's vocabularies have. Safe to use from several threads."""
 
     def __init__(self, source: Tokenizer, target: Tokenizer) -> None:
         alphabet = Alphabet(source)

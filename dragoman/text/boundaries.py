@@ -78,7 +78,7 @@ def _middle_boundary(text: str) -> int:
 
 
 def _is_boundary(text: str, position: int) -> bool:
-    """Whether a grapheme cluster starts here: UAX #29 in essence, without its tables."""
+    """Return whether a grapheme cluster starts here: UAX #29 in essence, without its tables."""
     before, after = text[position - 1], text[position]
     if before == _ZERO_WIDTH_JOINER or _is_extender(after):
         return False
@@ -88,7 +88,7 @@ def _is_boundary(text: str, position: int) -> bool:
 
 
 def _is_extender(character: str) -> bool:
-    """Whether a character continues the one before it: a mark, variation selector or joiner."""
+    """Return whether a character continues the one before it: a mark, variation selector or joiner."""
     return (
         character == _ZERO_WIDTH_JOINER
         or unicodedata.category(character).startswith("M")

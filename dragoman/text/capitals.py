@@ -82,9 +82,9 @@ def _characters_in_capitals(text: str, language: str, words: Iterable[Span] | No
     characters = list(text)
     tokens = (Span(*token.span()) for token in _TOKEN.finditer(text) if not is_code(token[0]))
     for start, end in tokens if words is None else words:
-        for place in range(start, end):
-            letter = text[place]
-            characters[place] = "İ" if has_dotted and letter == "i" else letter.upper()
+        for position in range(start, end):
+            letter = text[position]
+            characters[position] = "İ" if has_dotted and letter == "i" else letter.upper()
     return characters
 
 

@@ -112,8 +112,8 @@ def is_plural(noun: str, found: str, before: str, language: str) -> bool:
         before: the text before it, whose last words may be an article.
         language: a BCP-47 code.
     """
-    own, form = noun.lower(), found.lower()
-    plurals = {plural.lower() for plural in plurals_of(noun, language)} - {own}
+    singular, form = noun.lower(), found.lower()
+    plurals = {plural.lower() for plural in plurals_of(noun, language)} - {singular}
     is_german = language.partition("-")[0] == "de"
     if is_german and form in _datives(plurals):
         return True

@@ -51,7 +51,7 @@ def normalised_offsets(text: str) -> list[int]:
     if "".join(made) == normalised:
         return [*offsets, end]
     # Characters composed over others between them: interpolate, as no exact mapping is known.
-    shares = (place * len(text) // max(1, len(normalised)) for place in range(len(normalised)))
+    shares = (position * len(text) // max(1, len(normalised)) for position in range(len(normalised)))
     return [*shares, len(text)]
 
 

@@ -77,7 +77,7 @@ class NumberInWords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """How a language joins the words of a number."""
+    """Rules by which a language joins the words of a number."""
 
     hundred: str
     thousand: str

@@ -22,7 +22,7 @@ SENTENCE_START_COST = 1.0
 HAS_SHARP_S = frozenset({"de", "deu", "ger"})
 """Languages that have ß; it is SS in capitals, and ss in Switzerland."""
 QUOTE_SPACE_BONUS = 0.1
-"""See `RespelledSegment.bonus`; decision 0017 has what was measured."""
+"""See `RespelledSegment.bonus`; docs/explanation/decisions/text.md has what was measured."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
@@ -64,7 +64,7 @@ class RespelledSegment:
 
     @property
     def is_in_capitals(self) -> bool:
-        """Whether the whole segment is in capitals."""
+        """Return whether the whole segment is in capitals."""
         return self.words is None
 
     @property
@@ -245,9 +245,9 @@ def _offsets(text: str, segment: str) -> tuple[int, ...]:
     offsets: list[int] = []
     shift = 0  # from offsets in the text to those in the segment
     for found in _MAY_BE_ADDED.finditer(text):
-        place = found.start()
-        offsets += range(len(offsets) + shift, place + 1 + shift)
-        letter = segment[place + shift]
+        position = found.start()
+        offsets += range(len(offsets) + shift, position + 1 + shift)
+        letter = segment[position + shift]
         if found[0] == " ":
             shift -= not letter.isspace()
         else:

@@ -166,12 +166,12 @@ def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: i
 
 
 def has_letters(text: str) -> bool:
-    """Whether there is anything to translate; segments without letters are copied."""
+    """Return whether there is anything to translate; segments without letters are copied."""
     return text[:1].isalpha() or any(map(str.isalpha, text))
 
 
 def _fits(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> bool:
-    """Whether a segment stays whole: it has no overlong word, and few enough tokens."""
+    """Return whether a segment stays whole: it has no overlong word, and few enough tokens."""
     is_long = len(segment) > MAX_WORD_CHARACTERS
     if is_long and (len(segment) > WINDOW_CHARS or _OVERLONG_WORD.search(segment)):
         return False

@@ -56,10 +56,10 @@ class _Entry:
         """
         has_nouns = has_capitals and _capitalises_nouns(language)
         return len(words) == len(self.words) and all(
-            _key(word, language) in _keys(own, language, is_noun=i in self.nouns)
-            and (own == word or not _has_own_case(own))
+            _key(word, language) in _keys(wanted, language, is_noun=i in self.nouns)
+            and (wanted == word or not _has_own_case(wanted))
             and (word[:1].isupper() or not (has_nouns and i in self.nouns))
-            for i, (own, word) in enumerate(zip(self.words, words, strict=True))
+            for i, (wanted, word) in enumerate(zip(self.words, words, strict=True))
         )
 
 
@@ -122,9 +122,9 @@ class TermIndex:
             size = len(entry.words)
             if best is not None and size < len(best.words):
                 break
-            own = words[position : position + size]
-            if entry.fits(own, self._language, has_capitals=has_capitals):
-                if list(entry.words) == own:
+            found = words[position : position + size]
+            if entry.fits(found, self._language, has_capitals=has_capitals):
+                if list(entry.words) == found:
                     return entry
                 best = best or entry
         return best

@@ -40,7 +40,7 @@ class _Ids(Protocol):
 
     def encode(self, texts: list[str]) -> list[list[int]]: ...
 
-    def places(self, text: str) -> list[tuple[int, int]]: ...
+    def offsets(self, text: str) -> list[tuple[int, int]]: ...
 
     def decode(self, ids: list[int]) -> str: ...
 
@@ -133,7 +133,7 @@ class Tokenizer:
             return 0.0
         text = normalise_segment(segment) if self._normalises else segment
         unknown = 0
-        for index, (start, end) in zip(ids, self._ids.places(text), strict=True):
+        for index, (start, end) in zip(ids, self._ids.offsets(text), strict=True):
             if index in self._rare_ids:
                 unknown += sum(map(str.isalpha, text[start:end]))
         return unknown / max(1, sum(map(str.isalpha, text)))
@@ -145,20 +145,20 @@ class Tokenizer:
         """
         check_text(segment, None)
         text = normalise_segment(segment) if self._normalises else segment
-        places = normalised_offsets(segment) if self._normalises else range(len(segment) + 1)
+        offsets = normalised_offsets(segment) if self._normalises else range(len(segment) + 1)
         spans = []
-        for piece_start, piece_end in self._ids.places(text):
+        for piece_start, piece_end in self._ids.offsets(text):
             start = piece_end - len(text[piece_start:piece_end].lstrip())
             end = start + len(text[start:piece_end].rstrip())
-            spans.append(Span(places[start], places[end]))
+            spans.append(Span(offsets[start], offsets[end]))
         return spans
 
     def target_spans(self, ids: Sequence[int]) -> list[Span]:
         """Return the span in `decode([ids])` of each id's text, without leading white space."""
         kept = self._whole_character_positions(self._check_ids(list(ids)))
-        text, places = self._ids.decode_with_offsets([ids[position] for position in kept])
+        text, offsets = self._ids.decode_with_offsets([ids[position] for position in kept])
         spans = [Span(0, 0)] * len(ids)
-        for position, (start, end) in zip(kept, places, strict=True):
+        for position, (start, end) in zip(kept, offsets, strict=True):
             spans[position] = Span(end - len(text[start:end].lstrip()), end)
         for position in range(1, len(ids)):  # dropped ids get an empty span between their neighbours
             if spans[position].end < spans[position - 1].end:
@@ -199,8 +199,8 @@ class Tokenizer:
             while stop < len(ids) and ids[stop] in values:
                 stop += 1
             kept += [
-                start + place
-                for place in _well_formed_positions(bytes(values[one] for one in ids[start:stop]))
+                start + offset
+                for offset in _well_formed_positions(bytes(values[one] for one in ids[start:stop]))
             ]
             if stop < len(ids):
                 kept.append(stop)
@@ -224,7 +224,7 @@ class _SentencePieceIds:
     def encode(self, texts: list[str]) -> list[list[int]]:
         return _encode(self._processor, texts, int)
 
-    def places(self, text: str) -> list[tuple[int, int]]:
+    def offsets(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
 
     def decode(self, ids: list[int]) -> str:
@@ -267,7 +267,7 @@ class _VocabularyFileIds:
             [id_of.get(piece, unk_id) for piece in pieces] for pieces in _encode(self._processor, texts, str)
         ]
 
-    def places(self, text: str) -> list[tuple[int, int]]:
+    def offsets(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
 
     def decode(self, ids: list[int]) -> str:
@@ -281,8 +281,8 @@ class _VocabularyFileIds:
         text = text.replace(_SPACE_SIGN, " ")
         stripped = text.strip()
         shift = len(text) - len(text.lstrip())
-        places = iter([_shift_span(place, shift, len(stripped)) for place in found])
-        return stripped, [(0, 0) if index in self._textless_ids else next(places) for index in ids]
+        offsets = iter([_shift_span(offset, shift, len(stripped)) for offset in found])
+        return stripped, [(0, 0) if index in self._textless_ids else next(offsets) for index in ids]
 
     def piece(self, index: int) -> str:
         return self._pieces[index]
@@ -309,8 +309,8 @@ def _most_threads() -> int:
 
 def _piece_offsets(processor: sentencepiece.SentencePieceProcessor, text: str) -> list[tuple[int, int]]:
     """Return the span of each piece of the text, in characters."""
-    places: list[tuple[int, int]] = processor.encode(text, return_type="offset_mapping")["offsets"]
-    return places
+    offsets: list[tuple[int, int]] = processor.encode(text, return_type="offset_mapping")["offsets"]
+    return offsets
 
 
 def _cost(processor: sentencepiece.SentencePieceProcessor, text: str) -> tuple[int, float]:
@@ -329,9 +329,9 @@ def _decode_with_offsets(
     return decoded["text"], decoded["offsets"]
 
 
-def _shift_span(place: tuple[int, int], shift: int, length: int) -> tuple[int, int]:
+def _shift_span(offset: tuple[int, int], shift: int, length: int) -> tuple[int, int]:
     """Shift a span to the left, clipped to a text of this length."""
-    start, end = (min(max(0, one - shift), length) for one in place)
+    start, end = (min(max(0, one - shift), length) for one in offset)
     return start, end
 
 

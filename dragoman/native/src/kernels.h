@@ -88,7 +88,7 @@ struct Kernels {
     // values [count padded to LANES], -inf beyond count
     float (*log_sum_exp)(const float *values, int64_t count);
     // Writes at most `wanted` best values, best first, of equal ones the first; returns how many.
-    int64_t (*find_best)(const float *values, int64_t count, int64_t wanted, float *best, int64_t *places);
+    int64_t (*find_best)(const float *values, int64_t count, int64_t wanted, float *best, int64_t *positions);
     // From so many rows on, `score` is faster for all their lists together than list by list; 0: never.
     int64_t rows_scored_together;
 };

@@ -78,14 +78,14 @@ int32_t correction(int32_t zero) { return zero - PRODUCT_ZERO; }
 INLINE void finish(Ints product, const Linear &linear, const Epilogue &epilogue, int64_t row, int64_t n) {
     Floats value = to_floats(product - load_ints(linear.correction + n));
     value = value * load(linear.scale + n) + load(linear.bias + n);
-    const int64_t place = row * epilogue.out_stride + n;
+    const int64_t index = row * epilogue.out_stride + n;
     if (epilogue.kind == Epilogue::QUANTISE)
         store_unsigned(epilogue.quantised + row * epilogue.quantised_stride + n,
                        quantised(activated(value, epilogue), epilogue.step, epilogue.zero));
     else if (epilogue.kind == Epilogue::ADD)
-        store(epilogue.out + place, load(epilogue.added + place) + value);
+        store(epilogue.out + index, load(epilogue.added + index) + value);
     else
-        store(epilogue.out + place, value);
+        store(epilogue.out + index, value);
 }
 
 template <int M>
@@ -128,9 +128,9 @@ INLINE void score_rows(const Prepared *rows, const int8_t *table, int64_t depth,
     for (int64_t i = 0; i < num_ids; i += T) {
         const int8_t *tokens[T];
         for (int t = 0; t < T; t++) {
-            const int64_t place = i + t < num_ids ? i + t : num_ids - 1;
-            tokens[t] = table + (ids ? ids[place] : place) * depth;
-            if (ids && place + 2 * T < num_ids) __builtin_prefetch(table + ids[place + 2 * T] * depth);
+            const int64_t index = i + t < num_ids ? i + t : num_ids - 1;
+            tokens[t] = table + (ids ? ids[index] : index) * depth;
+            if (ids && index + 2 * T < num_ids) __builtin_prefetch(table + ids[index + 2 * T] * depth);
         }
         int32_t sums[DOT_TILE];
         store_dots(sums, dots<M>(rows, depth, tokens));
@@ -363,23 +363,23 @@ float log_sum_exp(const float *values, int64_t count) {
     return highest + (float)__builtin_log((double)sum(total));
 }
 
-int64_t find_best(const float *values, int64_t count, int64_t wanted, float *best, int64_t *places) {
+int64_t find_best(const float *values, int64_t count, int64_t wanted, float *best, int64_t *positions) {
     int64_t found = 0;
     for (int64_t first = 0; wanted && first < count; first += LANES) {
         const Floats group = load(values + first);
         uint32_t better = found < wanted ? 0xffff : is_larger(group, all(best[found - 1]));
         for (; better; better &= better - 1) {
-            const int64_t place = first + __builtin_ctz(better);
-            if (place >= count) break;
-            const float value = values[place];
+            const int64_t position = first + __builtin_ctz(better);
+            if (position >= count) break;
+            const float value = values[position];
             if (found == wanted && !(value > best[found - 1])) continue;
             int64_t rank = found < wanted ? found++ : wanted - 1;
             for (; rank && best[rank - 1] < value; rank--) {
                 best[rank] = best[rank - 1];
-                places[rank] = places[rank - 1];
+                positions[rank] = positions[rank - 1];
             }
             best[rank] = value;
-            places[rank] = place;
+            positions[rank] = position;
         }
     }
     return found;

@@ -289,21 +289,21 @@ void select_candidates(const Model &model, Source &source, const int64_t *ids) {
     source.correction.assign(space, 0);
     source.scale.assign(space, 0.0f);
     source.bias.assign(space, -__builtin_inff());
-    int64_t place = 0;
+    int64_t index = 0;
     for (size_t i = 0; i < bits.size(); i++) {
-        for (uint64_t left = bits[i]; left; left &= left - 1, place++) {
+        for (uint64_t left = bits[i]; left; left &= left - 1, index++) {
             const int64_t token = i * 64 + __builtin_ctzll(left);
-            source.ids[place] = static_cast<int32_t>(token);
-            source.correction[place] = model.output_correction[token];
-            source.scale[place] = model.output_scale[token];
-            source.bias[place] = model.output_bias[token];
+            source.ids[index] = static_cast<int32_t>(token);
+            source.correction[index] = model.output_correction[token];
+            source.scale[index] = model.output_scale[token];
+            source.bias[index] = model.output_bias[token];
         }
     }
     const auto end = source.ids.begin() + source.num_listed;
     for (int32_t token : model.suppressed) {
         const auto found = std::lower_bound(source.ids.begin(), end, token);
         if (found != end && *found == token)
-            source.suppressed_places.push_back(static_cast<int32_t>(found - source.ids.begin()));
+            source.suppressed_positions.push_back(static_cast<int32_t>(found - source.ids.begin()));
     }
 }
 

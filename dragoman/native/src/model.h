@@ -126,7 +126,7 @@ struct Source {
     // Target tokens that it can need, ascending, and constants of the output projection for them; empty if it may
     // need all.
     int64_t num_listed = 0;
-    std::vector<int32_t> ids, correction, suppressed_places;
+    std::vector<int32_t> ids, correction, suppressed_positions;
     std::vector<float> scale, bias;
 };
 
@@ -151,9 +151,9 @@ struct Block {
 // Tokens on the shortlists of several sources, with copies of their rows in the output projection's table.
 class JoinedLists {
   public:
-    using Places = std::shared_ptr<const std::vector<int32_t>>;
-    // Adds the tokens of a source's list; returns the place of each, and 0 for its padding.
-    Places add(const Model &model, const Source &source);
+    using Positions = std::shared_ptr<const std::vector<int32_t>>;
+    // Adds the tokens of a source's list; returns the position of each, and 0 for its padding.
+    Positions add(const Model &model, const Source &source);
     void clear();
     int64_t size() const { return static_cast<int64_t>(tokens_.size()); }
     const int8_t *rows() const { return rows_.get(); }
@@ -161,7 +161,7 @@ class JoinedLists {
   private:
     int32_t append(const Model &model, int32_t token);
 
-    std::vector<int32_t> places_; // of every token of the vocabulary; -1 if it is on no list
+    std::vector<int32_t> positions_; // of every token of the vocabulary; -1 if it is on no list
     std::vector<int32_t> tokens_;
     std::unique_ptr<int8_t, void (*)(void *)> rows_{nullptr, nullptr};
     int64_t space_ = 0;
@@ -170,7 +170,7 @@ class JoinedLists {
 struct Row {
     Source *source;
     int64_t length;
-    JoinedLists::Places places; // of its list's tokens in the joined lists; null before they are needed
+    JoinedLists::Positions positions; // of its list's tokens in the joined lists; null before they are needed
     std::vector<Block *> blocks;
     std::vector<float> cells; // [num_cells][width]
 };
@@ -182,7 +182,7 @@ struct Logits {
     const int32_t *ids; // of the tokens, null if all are there
     float normaliser;   // logarithm of the sum of their exponentials, before tokens were suppressed
 
-    int64_t id(int64_t place) const { return ids ? ids[place] : place; }
+    int64_t id(int64_t index) const { return ids ? ids[index] : index; }
 };
 
 // The best tokens of a row, best first, of equal ones the first; then ids[0] at -inf if there are too few.

@@ -13,23 +13,23 @@ constexpr double IMPOSSIBLE = -std::numeric_limits<double>::infinity();
 constexpr int64_t CANDIDATES_INSIDE = 64; // of a character, where at most as many bytes may follow
 constexpr uint8_t BETWEEN = 0;            // state between two characters
 
-// A place for each child, so that as few as possible change: the first child of a parent keeps the parent's.
+// A row for each child, so that as few as possible change: the first child of a parent keeps the parent's.
 std::vector<int64_t> inherited(const std::vector<int64_t> &parents) {
     const size_t size = parents.size();
     std::vector<char> is_parent(size, 0), has_child(size, 0);
     for (int64_t parent : parents) is_parent[parent] = 1;
-    std::vector<int64_t> places(size);
+    std::vector<int64_t> rows(size);
     size_t free = 0;
     for (size_t child = 0; child < size; child++) {
         if (!has_child[parents[child]]) {
             has_child[parents[child]] = 1;
-            places[child] = parents[child];
+            rows[child] = parents[child];
             continue;
         }
         while (is_parent[free]) free++;
-        places[child] = static_cast<int64_t>(free++);
+        rows[child] = static_cast<int64_t>(free++);
     }
-    return places;
+    return rows;
 }
 
 // The old slot of each new one: gaps are filled with sources from the end.
@@ -65,7 +65,7 @@ void Search::join(Source *const *sources, const SearchOptions *options, int64_t 
         search.totals.assign(beam_size_, IMPOSSIBLE);
         search.totals[0] = 0.0; // at first all hypotheses are the same empty one
         search.best_scores.assign(beam_size_, IMPOSSIBLE);
-        for (int64_t place = 0; place < beam_size_; place++) search.places.push_back(place);
+        for (int64_t row = 0; row < beam_size_; row++) search.rows_of_ranks.push_back(row);
         search.last_ids.assign(beam_size_, options[i].begin_id);
         search.states.assign(beam_size_, BETWEEN);
         searches_.push_back(std::move(search));
@@ -149,14 +149,14 @@ void Search::constrain(const SourceSearch &search, uint8_t state, const Logits &
         if (utf8_.is_legal(state, wide_ids_[i]) && wide_logprobs_[i] > -std::numeric_limits<float>::infinity() &&
             wide_ids_[i] != eos_id_)
             is_stuck = false;
-    int64_t place = 0;
+    int64_t filled = 0;
     for (int pass = 0; pass < 2; pass++)
-        for (int64_t i = 0; i < count && place < num_best_; i++) {
+        for (int64_t i = 0; i < count && filled < num_best_; i++) {
             const bool may_follow = (is_stuck || utf8_.is_legal(state, wide_ids_[i])) &&
                                     wide_logprobs_[i] > -std::numeric_limits<float>::infinity();
             if (may_follow != (pass == 0)) continue;
-            logprobs[place] = may_follow ? wide_logprobs_[i] : -std::numeric_limits<float>::infinity();
-            ids[place++] = wide_ids_[i];
+            logprobs[filled] = may_follow ? wide_logprobs_[i] : -std::numeric_limits<float>::infinity();
+            ids[filled++] = wide_ids_[i];
         }
 }
 
@@ -198,7 +198,7 @@ void Search::rank(const SourceSearch &search, int64_t slot) {
     const bool is_early = search.num_tokens < search.options.min_tokens;
     const bool is_forced = search.num_tokens < search.options.num_forced;
     for (int64_t parent = 0; parent < beam_size_; parent++) {
-        const int64_t row = slot * beam_size_ + search.places[parent];
+        const int64_t row = slot * beam_size_ + search.rows_of_ranks[parent];
         for (int64_t i = 0; i < num_best_; i++) {
             int64_t id = candidate_ids_[row * num_best_ + i];
             double total = search.totals[parent] + static_cast<double>(candidate_logprobs_[row * num_best_ + i]);
@@ -239,29 +239,29 @@ void Search::extend(SourceSearch &search, int64_t slot) {
                           [this](const Candidate &candidate) { return candidate.id != eos_id_; });
     // All rows of a source read the same at first, so each may stay in place.
     const bool is_alike = search.num_tokens <= 1 + search.options.num_forced;
-    std::vector<int64_t> parent_places(beam_size_);
+    std::vector<int64_t> parent_rows(beam_size_);
     for (int64_t rank = 0; rank < beam_size_; rank++)
-        parent_places[rank] = search.places[is_alike ? rank : candidates_[rank].parent];
-    search.places = inherited(parent_places);
+        parent_rows[rank] = search.rows_of_ranks[is_alike ? rank : candidates_[rank].parent];
+    search.rows_of_ranks = inherited(parent_rows);
     std::vector<uint8_t> states(beam_size_);
     for (int64_t rank = 0; rank < beam_size_; rank++) {
         const Candidate &candidate = candidates_[rank];
-        const int64_t place = search.places[rank];
+        const int64_t row = search.rows_of_ranks[rank];
         search.totals[rank] = candidate.total;
         search.tokens.push_back(static_cast<int32_t>(candidate.id));
         search.parents.push_back(static_cast<int32_t>(candidate.parent));
-        search.last_ids[place] = candidate.id;
-        rows_[slot * beam_size_ + place] = slot * beam_size_ + parent_places[rank];
-        states[place] = search.states[parent_places[rank]];
+        search.last_ids[row] = candidate.id;
+        rows_[slot * beam_size_ + row] = slot * beam_size_ + parent_rows[rank];
+        states[row] = search.states[parent_rows[rank]];
     }
     search.states.swap(states);
-    for (int64_t place = 0; place < beam_size_; place++) update_state(search, place);
+    for (int64_t row = 0; row < beam_size_; row++) update_state(search, row);
 }
 
-void Search::update_state(SourceSearch &search, int64_t place) {
+void Search::update_state(SourceSearch &search, int64_t row) {
     if (utf8_.bytes.empty()) return;
-    uint8_t &state = search.states[place];
-    state = utf8_.next[state * 257 + utf8_.bytes[search.last_ids[place]]];
+    uint8_t &state = search.states[row];
+    state = utf8_.next[state * 257 + utf8_.bytes[search.last_ids[row]]];
     if (state == utf8_.may_end && search.options.can_spell_replacement) state = utf8_.may_replace;
 }
 

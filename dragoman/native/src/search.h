@@ -46,13 +46,13 @@ struct Ending {
     int64_t parent, num_tokens, last_id;
 };
 
-// The search of one source. Hypotheses are known by their rank, best first; each has a row, its `place`.
+// The search of one source. Hypotheses are known by their rank, best first; each has a row.
 struct SourceSearch {
     SearchOptions options;
     std::vector<int64_t> forced;
     int64_t num_tokens = 0;
     std::vector<double> totals, best_scores;   // [k]
-    std::vector<int64_t> places, last_ids;     // [k] by rank; [k] by row
+    std::vector<int64_t> rows_of_ranks, last_ids; // [k] by rank; [k] by row
     std::vector<uint8_t> states;               // [k] by row, of UTF-8
     std::vector<int32_t> tokens, parents;      // [position][k]
     std::vector<Ending> endings;
@@ -83,7 +83,7 @@ class Search : private LogitsReader {
     void rank(const SourceSearch &search, int64_t slot);
     void collect(SourceSearch &search);
     void extend(SourceSearch &search, int64_t slot);
-    void update_state(SourceSearch &search, int64_t place);
+    void update_state(SourceSearch &search, int64_t row);
     bool is_done(const SourceSearch &search) const;
     FoundSource results(SourceSearch &search, int64_t slot) const;
     std::vector<int32_t> ids(const SourceSearch &search, int64_t rank, int64_t num_tokens) const;

@@ -60,10 +60,10 @@ void Steps::join(Source *const *sources, int64_t num_sources) {
 void Steps::select(const int64_t *rows, int64_t num_rows) {
     std::vector<Row> kept;
     kept.reserve(num_rows);
-    std::vector<int64_t> place(rows_.size(), -1); // of the first copy
+    std::vector<int64_t> first_copy(rows_.size(), -1);
     for (int64_t i = 0; i < num_rows; i++) {
         if (rows[i] < 0 || rows[i] >= this->num_rows()) throw std::out_of_range("there is no such row");
-        int64_t &first = place[rows[i]];
+        int64_t &first = first_copy[rows[i]];
         if (first < 0) {
             first = i;
             kept.push_back(std::move(rows_[rows[i]]));
@@ -74,7 +74,7 @@ void Steps::select(const int64_t *rows, int64_t num_rows) {
         for (Block *block : kept.back().blocks) block->references++;
     }
     for (size_t i = 0; i < rows_.size(); i++)
-        if (place[i] < 0) drop(rows_[i]);
+        if (first_copy[i] < 0) drop(rows_[i]);
     rows_.swap(kept);
     if (rows_.empty()) { // memory of one long target is not kept
         unused_ = nullptr;
@@ -190,15 +190,15 @@ void Steps::attend_cross(const Instruction &instruction, const AttentionResult *
     }
 }
 
-JoinedLists::Places JoinedLists::add(const Model &model, const Source &source) {
-    places_.resize(model.num_outputs, -1);
-    auto places = std::make_shared<std::vector<int32_t>>(source.ids.size(), 0);
+JoinedLists::Positions JoinedLists::add(const Model &model, const Source &source) {
+    positions_.resize(model.num_outputs, -1);
+    auto positions = std::make_shared<std::vector<int32_t>>(source.ids.size(), 0);
     for (int64_t i = 0; i < source.num_listed; i++) {
         const int32_t token = source.ids[i];
-        if (places_[token] < 0) places_[token] = append(model, token);
-        (*places)[i] = places_[token];
+        if (positions_[token] < 0) positions_[token] = append(model, token);
+        (*positions)[i] = positions_[token];
     }
-    return places;
+    return positions;
 }
 
 int32_t JoinedLists::append(const Model &model, int32_t token) {
@@ -215,23 +215,23 @@ int32_t JoinedLists::append(const Model &model, int32_t token) {
 }
 
 void JoinedLists::clear() {
-    for (int32_t token : tokens_) places_[token] = -1;
+    for (int32_t token : tokens_) positions_[token] = -1;
     tokens_.clear();
 }
 
 // Joins the lists of rows that are new, or of all rows if many tokens may be of sources that have left.
 void Steps::join_lists() {
-    const bool any_is_new = std::any_of(rows_.begin(), rows_.end(), [](const Row &row) { return !row.places; });
+    const bool any_is_new = std::any_of(rows_.begin(), rows_.end(), [](const Row &row) { return !row.positions; });
     if (!any_is_new) return;
     const bool is_anew = joined_lists_.size() >= most_joined_;
     if (is_anew) {
         joined_lists_.clear();
-        for (Row &row : rows_) row.places = nullptr;
+        for (Row &row : rows_) row.positions = nullptr;
     }
     for (size_t i = 0; i < rows_.size(); i++) {
-        if (rows_[i].places) continue;
+        if (rows_[i].positions) continue;
         const bool is_alike = i && rows_[i - 1].source == rows_[i].source;
-        rows_[i].places = is_alike ? rows_[i - 1].places : joined_lists_.add(model_, *rows_[i].source);
+        rows_[i].positions = is_alike ? rows_[i - 1].positions : joined_lists_.add(model_, *rows_[i].source);
     }
     if (is_anew) most_joined_ = 2 * joined_lists_.size();
 }
@@ -256,9 +256,9 @@ void Steps::score_shortlists(LogitsReader &reader) {
         products_.resize((end - first) * stride);
         if (is_joined) {
             for (int64_t row = first; row < end; row++) {
-                const int32_t *joined = joined_products_.data() + row * joined_stride, *places = rows_[row].places->data();
+                const int32_t *joined = joined_products_.data() + row * joined_stride, *positions = rows_[row].positions->data();
                 int32_t *products = products_.data() + (row - first) * stride;
-                for (int64_t i = 0; i < stride; i++) products[i] = joined[places[i]];
+                for (int64_t i = 0; i < stride; i++) products[i] = joined[positions[i]];
             }
         } else {
             kernels.score(states + first * model_.output_depth, end - first, model_.output_rows,
@@ -272,7 +272,7 @@ void Steps::score_shortlists(LogitsReader &reader) {
                                  source.bias.data(), stride);
             const Logits logits{values, source.num_listed, source.ids.data(),
                                 kernels.log_sum_exp(values, source.num_listed)};
-            for (int32_t place : source.suppressed_places) values[place] = -__builtin_inff();
+            for (int32_t position : source.suppressed_positions) values[position] = -__builtin_inff();
             reader.read(row, logits);
         }
     }
@@ -303,17 +303,17 @@ void find_best(const Kernels &kernels, const Logits &logits, int64_t num_best, f
     if (num_best <= MAX_INSERTED) {
         found = kernels.find_best(logits.values, logits.count, num_best, logprobs, ids);
     } else {
-        const auto value = [&logits](int32_t place) { // NaN has no place in an order
-            return std::isnan(logits.values[place]) ? -__builtin_inff() : logits.values[place];
+        const auto value = [&logits](int32_t position) { // NaN has no order
+            return std::isnan(logits.values[position]) ? -__builtin_inff() : logits.values[position];
         };
-        std::vector<int32_t> places(logits.count);
-        std::iota(places.begin(), places.end(), 0);
-        std::partial_sort(places.begin(), places.begin() + found, places.end(), [value](int32_t a, int32_t b) {
+        std::vector<int32_t> positions(logits.count);
+        std::iota(positions.begin(), positions.end(), 0);
+        std::partial_sort(positions.begin(), positions.begin() + found, positions.end(), [value](int32_t a, int32_t b) {
             return value(a) > value(b) || (value(a) == value(b) && a < b);
         });
         for (int64_t i = 0; i < found; i++) {
-            logprobs[i] = logits.values[places[i]];
-            ids[i] = places[i];
+            logprobs[i] = logits.values[positions[i]];
+            ids[i] = positions[i];
         }
     }
     for (int64_t i = 0; i < found; i++) {

@@ -237,17 +237,17 @@ void run_source_attention(int64_t heads, int64_t size, int64_t positions) {
 void run_picking(int64_t count, int64_t wanted) {
     Random random(count * 1009 + wanted);
     Array<float> values(padded(count, LANES)), best(wanted);
-    Array<int64_t> places(wanted);
+    Array<int64_t> positions(wanted);
     for (int64_t i = 0; i < values.size(); i++) // of few different numbers, so that some are equal
         values[i] = i < count ? static_cast<float>(random.below(40)) * 0.25f : -INFINITE;
-    const int64_t found = kernels.find_best(values, count, wanted, best, places);
+    const int64_t found = kernels.find_best(values, count, wanted, best, positions);
     fill(random, values, 12.0f);
     for (int64_t i = count; i < values.size(); i++) values[i] = -INFINITE;
     const float normaliser = kernels.log_sum_exp(values, count);
     Hash hash;
     hash.add(&found, sizeof(found));
     hash.add(static_cast<float *>(best), found * sizeof(float));
-    hash.add(static_cast<int64_t *>(places), found * sizeof(int64_t));
+    hash.add(static_cast<int64_t *>(positions), found * sizeof(int64_t));
     hash.add(&normaliser, sizeof(normaliser));
     hash.print(described("pick", {count, wanted}));
 }
