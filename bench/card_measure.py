@@ -85,11 +85,13 @@ def scores_of(measured: Sequence[tuple[Variant, Mapping[str, Any]]]) -> dict[str
     """Return the manifest's `scores`: for each test set those of the last variant and of all variants."""
     scores: dict[str, Any] = {}
     for variant, quality in measured:
-        own = {name: quality[name] for name in ("beam_size", "bleu", "chrf")}
+        figures = {name: quality[name] for name in ("beam_size", "bleu", "chrf")}
         score = scores.setdefault(quality["test_set"], {VARIANTS_FIELD: []})
-        score[VARIANTS_FIELD].append({"precision": variant.precision, "shortlist": variant.shortlist, **own})
+        score[VARIANTS_FIELD].append(
+            {"precision": variant.precision, "shortlist": variant.shortlist, **figures}
+        )
         if quality["beam_size"] == CARD_BEAM_SIZE:
-            score |= own | {name: quality[name] for name in ("bleu_signature", "chrf_signature", "lines")}
+            score |= figures | {name: quality[name] for name in ("bleu_signature", "chrf_signature", "lines")}
     # The variants last.
     return {name: {**score, VARIANTS_FIELD: score.pop(VARIANTS_FIELD)} for name, score in scores.items()}
 

@@ -76,7 +76,7 @@ def curve(recorded: Result) -> str:
     points = recorded["points"]
     rows = [
         (point["run"], f"{point['pairs_seen']:,}", f"{point['bleu']:.1f}", f"{point['chrf']:.1f}")
-        for point in (points[place] for place in _evenly(len(points), MAX_POINTS))
+        for point in (points[index] for index in _evenly(len(points), MAX_POINTS))
     ]
     shown = table(("run", "pairs seen", "BLEU", "chrF"), rows)
     return f"{curve_caption(recorded)} A picture is in the project's docs/reports/models.md.\n\n{shown}"

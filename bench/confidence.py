@@ -31,7 +31,7 @@ HIGH_CONFIDENCE = 0.8
 MIN_GOOD_SHARE = 0.8
 """Bar: minimum share of good translations among those with high confidence."""
 NAMES = {"confidence": "confidence", "token_probability": "geometric mean of the token probabilities"}
-"""What is compared with the chrF, by its field in the result."""
+"""Figures that are compared with the chrF, by field in the result."""
 
 
 def measure(lines: Sequence[ScoredLine], length_penalty: float) -> dict[str, Any]:
@@ -90,9 +90,9 @@ def spearman(first: NDArray[np.float64], second: NDArray[np.float64]) -> float:
 
 def mean_ranks(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rank of each value from 1; equal values have the mean of their ranks."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, rank, counts = np.unique(values, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
-    return (last - (counts - 1) / 2)[place]
+    return (last - (counts - 1) / 2)[rank]
 
 
 def token_probability(translation: Translation, length_penalty: float) -> float:

@@ -68,7 +68,7 @@ def required_terms(source: str) -> list[str]:
 
 def term_share(required: Sequence[Sequence[str]], outputs: Sequence[str]) -> float | None:
     """Return the share of required terms in their outputs, perhaps inflected; None if there are none."""
-    pairs = [(term, output) for own, output in zip(required, outputs, strict=True) for term in own]
+    pairs = [(term, output) for wanted, output in zip(required, outputs, strict=True) for term in wanted]
     return _share([find_occurrence(term, output) is not None for term, output in pairs])
 
 

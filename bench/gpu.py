@@ -38,7 +38,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is measured, and with which text."""
+    """Measured thing, and its text."""
 
     bundle: Bundle
     checkpoint: Path

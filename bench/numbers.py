@@ -73,13 +73,13 @@ HUNDREDS = {
         {"five": 5, "twelve": 12, "thirty": 30},
     ),
 }
-"""How numbers are written in words, and parts of some."""
+"""Numbers in words, and parts of some."""
 SIGNS = {"de": (",", "."), "en": (".", ",")}
 """Decimal and grouping sign."""
 
 
 class Outcome(StrEnum):
-    """What became of a value."""
+    """Outcome of a value."""
 
     KEPT = "kept"
     FLAGGED = "flagged"

@@ -30,8 +30,10 @@ def draw_speed(result: Result, figure: Figure) -> None:
             speeds = [row["speed"] for row in rows if row["engine"] == engine]
             medians = [speed["median"] for speed in speeds]
             errors = [[abs(speed[end] - speed["median"]) for speed in speeds] for end in ("least", "most")]
-            places = [place + (index - (len(engines) - 1) / 2) * width for place in range(len(settings))]
-            axes.bar(places, medians, width, yerr=errors, label=engine, capsize=2)
+            positions = [
+                position + (index - (len(engines) - 1) / 2) * width for position in range(len(settings))
+            ]
+            axes.bar(positions, medians, width, yerr=errors, label=engine, capsize=2)
         axes.axhline(1.0, color="black", linewidth=0.8, label=REFERENCE)
         axes.set_xticks(range(len(settings)), [f"{batch} x {beam}" for batch, beam in settings])
         axes.set(xlabel="batch x beam", ylabel=f"times as fast as {REFERENCE}")
@@ -60,17 +62,17 @@ def draw_learning(result: Result, figure: Figure) -> None:
         return
     axes = figure.add_subplot()
     for run in dict.fromkeys(point["run"] for point in points):
-        own = [point for point in points if point["run"] == run]
+        of_run = [point for point in points if point["run"] == run]
         for metric, colour, name in (("bleu", "tab:blue", "BLEU"), ("chrf", "tab:orange", "chrF")):
             label = name if run == points[0]["run"] else None
-            values = zip(*_points(own, "thousand", metric), strict=True)
+            values = zip(*_points(of_run, "thousand", metric), strict=True)
             axes.plot(*values, marker=".", color=colour, label=label)
     ends = curve["run_ends"]
     for number, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True), start=1):
         axes.axvline(end / 1000, color="grey", linewidth=0.8, linestyle=":")
-        middle, place = ((begin + end) / 2000, 0), axes.get_xaxis_transform()
+        middle, position = ((begin + end) / 2000, 0), axes.get_xaxis_transform()
         offset: dict[str, Any] = {"xytext": (0, 4), "textcoords": "offset points"}
-        axes.annotate(f"run {number}", middle, xycoords=place, ha="center", color="grey", **offset)
+        axes.annotate(f"run {number}", middle, xycoords=position, ha="center", color="grey", **offset)
     axes.set(xlabel="thousand pairs seen, all runs", ylabel="held-out lines, greedy search")
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)

@@ -1,4 +1,4 @@
-"""What int8 graphs fix at export: ranges of activations."""
+"""Ranges of activations, which int8 graphs fix at export."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -72,7 +72,7 @@ class ModelConfig:
     scaled_embeddings: bool = True
     """Whether token vectors are multiplied by the square root of `d_model`."""
     autoregression: Autoregression = "attention"
-    """How a decoder layer reads its own past."""
+    """Way in which a decoder layer reads its past."""
     positions: Positions = "sinusoidal"
     first_position: int = 0
     """Position of the first token in a sinusoidal table."""

@@ -54,6 +54,6 @@ def float32_table(config: ModelConfig) -> NDArray[np.float32]:
 
 
 def _sines(rates: NDArray[np.floating], first_position: int, num_positions: int) -> NDArray[np.float32]:
-    places = np.arange(first_position, first_position + num_positions).astype(rates.dtype)
-    angles = (places[:, None] * rates).astype(np.float64)
+    indices = np.arange(first_position, first_position + num_positions).astype(rates.dtype)
+    angles = (indices[:, None] * rates).astype(np.float64)
     return np.concatenate([np.sin(angles), np.cos(angles)], axis=1).astype(np.float32)

@@ -27,8 +27,8 @@ def distance_buckets(config: ModelConfig, *, is_bidirectional: bool) -> NDArray[
     if not is_bidirectional:
         return _one_direction(np.arange(reach + 1), config.relative_buckets, reach)
     half = config.relative_buckets // 2
-    places = np.arange(-reach, reach + 1)
-    return _one_direction(np.abs(places), half, reach) + half * (places > 0)
+    offsets = np.arange(-reach, reach + 1)
+    return _one_direction(np.abs(offsets), half, reach) + half * (offsets > 0)
 
 
 def biases_by_distance(config: ModelConfig, biases: Floats, *, is_bidirectional: bool) -> Floats:

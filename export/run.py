@@ -48,7 +48,7 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What to export, and how."""
+    """Options of an export."""
 
     model: str
     """Folder, archive, or `OWNER/NAME` on the Hugging Face hub."""
@@ -138,8 +138,8 @@ def _target_folder(options: ExportOptions, languages: Languages) -> Path:
         return options.folder
     pair = next(languages.pairs())
     stem = options.model.rstrip("/").rpartition("/")[2].removesuffix(".gz").removesuffix(".tar")
-    own = f"{pair.source}-{pair.target}" if languages.is_single_pair else stem.removesuffix(".zip")
-    target = options.folder / (options.name or _UNSAFE.sub("-", own))
+    default_name = f"{pair.source}-{pair.target}" if languages.is_single_pair else stem.removesuffix(".zip")
+    target = options.folder / (options.name or _UNSAFE.sub("-", default_name))
     _check_absent(target, options)
     return target
 
@@ -212,10 +212,10 @@ def choose_limits(
 ) -> ModelLimits:
     """Return the requested limits; by default, no more than the model has positions for."""
     longest = original.model.config.max_positions
-    own = original.max_target_tokens or MAX_TARGET_TOKENS
+    declared = original.max_target_tokens or MAX_TARGET_TOKENS
     return ModelLimits(
         max_source_tokens or min(MAX_SOURCE_TOKENS, longest),
-        max_target_tokens or min(own, longest - max_forced_tokens(original.languages)),
+        max_target_tokens or min(declared, longest - max_forced_tokens(original.languages)),
     )
 
 

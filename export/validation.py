@@ -175,7 +175,7 @@ def is_tie(
     """Return whether the first tokens that differ are equally probable, up to rounding."""
     eos = model.config.eos_id
     pairs = enumerate(zip_longest(found, target, fillvalue=eos))
-    position, tokens = next((place, pair) for place, pair in pairs if pair[0] != pair[1])
+    position, tokens = next((index, pair) for index, pair in pairs if pair[0] != pair[1])
     begun = np.array([[*search.begin, *target[:position]]], np.int64)
     *_, last = model.logprobs([source], begun)
     ours, theirs = last[0, list(tokens)]

@@ -1,4 +1,4 @@
-"""Places of our weights in the files of other libraries, by the table of names in weight_names.toml."""
+"""Names of our weights in the files of other libraries, by the table of names in weight_names.toml."""
 
 import re
 import tomllib

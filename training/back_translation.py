@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _WORD = re.compile(r"[^\W\d_]+")
 _DOUBLED = re.compile(r"\b(\w{2,})(?:[ -]\1\b){1,}", re.IGNORECASE)
 _HOLE = re.compile(r"\(\s*[,;)]|\(\s*\)| ,|,,| \.(?!\.)|„“|“”|\[\s*\]")
-"""What a removed template or link leaves behind in text of an encyclopedia."""
+"""Traces of a removed template or link in text of an encyclopedia."""
 
 
 def is_usable(text: str, translation: str) -> bool:

@@ -19,7 +19,7 @@ ROUND_PAIRS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class PairRefs:
-    """Which pairs: their corpora's indices and their own indices in the corpora, each int64 [pairs]."""
+    """Indices of pairs: of their corpora, and in these, each int64 [pairs]."""
 
     corpora: NDArray[np.int64]
     pairs: NDArray[np.int64]

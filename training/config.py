@@ -227,7 +227,7 @@ class VocabularySettings(RecipeTable):
 
 class ModelSettings(RecipeTable):
     architecture: Architecture = "transformer"
-    """Which model: `bahdanau` has none of the fields of a Transformer's layers."""
+    """Kind of model: `bahdanau` has none of the fields of a Transformer's layers."""
     encoder_layers: Count = 6
     decoder_layers: Count = 2
     d_model: Count = 256
@@ -256,8 +256,8 @@ class ModelSettings(RecipeTable):
     @model_serializer(mode="wrap")
     def _own_values(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out the fields that the architecture does not have: their defaults mean nothing."""
-        own = self._own_fields()
-        return {name: value for name, value in serialise(self).items() if name in own}
+        names = self._own_fields()
+        return {name: value for name, value in serialise(self).items() if name in names}
 
     def _own_fields(self) -> frozenset[str]:
         names = frozenset(type(self).model_fields)
@@ -381,7 +381,9 @@ def load_config(path: Path) -> TrainingConfig:
     if base := content.pop("base", None):
         inherited = _read(path.parent / str(base))
         tables = {
-            key: {**inherited.get(key, {}), **own} for key, own in content.items() if isinstance(own, dict)
+            key: {**inherited.get(key, {}), **table}
+            for key, table in content.items()
+            if isinstance(table, dict)
         }
         content = {**inherited, **content, **tables}
     try:

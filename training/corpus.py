@@ -68,7 +68,7 @@ def _draw_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
     ends = list(accumulate(counts))
     found: list[set[int] | None] = []
     for end, count in zip(ends, counts, strict=True):
-        found.append({place - (end - count) + 1 for place in drawn if end - count <= place < end})
+        found.append({index - (end - count) + 1 for index in drawn if end - count <= index < end})
     return found
 
 

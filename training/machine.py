@@ -1,4 +1,4 @@
-"""What the machine of a run is and can do."""
+"""Facts about the machine of a run."""
 
 import platform
 from collections.abc import Mapping

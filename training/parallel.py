@@ -53,8 +53,8 @@ class ProcessGroup:
         if self.count == 1:
             return counts
         gradients = [weight.grad for weight in model.parameters() if weight.grad is not None]
-        own = torch.tensor([counts.pairs, counts.tokens, counts.is_stopping], dtype=torch.float32)
-        flat = torch.cat([*(gradient.flatten() for gradient in gradients), own])
+        totals = torch.tensor([counts.pairs, counts.tokens, counts.is_stopping], dtype=torch.float32)
+        flat = torch.cat([*(gradient.flatten() for gradient in gradients), totals])
         torch.distributed.all_reduce(flat)
         begin = 0
         for gradient in gradients:

@@ -127,7 +127,7 @@ def _save_history(config: TrainingConfig, path: Path, earlier: dict[str, Any]) -
     steps, pairs = earlier.get("steps", 0), earlier.get("pairs_seen", 0)
     seconds = 3600.0 * earlier.get("train_hours", 0.0)
     before = [event for event in read_events(path) if event.pairs_seen <= pairs]
-    own = [
+    added = [
         replace(
             event,
             step=event.step + steps,
@@ -136,7 +136,7 @@ def _save_history(config: TrainingConfig, path: Path, earlier: dict[str, Any]) -
         )
         for event in History(config.run_dir).events
     ]
-    write_events(path, [*before, *own])
+    write_events(path, [*before, *added])
 
 
 def _start_folder(config: TrainingConfig) -> Path:

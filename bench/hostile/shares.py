@@ -65,7 +65,7 @@ class SmallLoad:
 
     @property
     def has_failed(self) -> bool:
-        """Whether a response was wrong, lost or not 200."""
+        """Return whether a response was wrong, lost or not 200."""
         everything = chain(self.record.ordinary, self.jobs)
         return bool(self.record.wrong) or any(one.status != OK for one in everything)
 

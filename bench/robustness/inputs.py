@@ -15,7 +15,7 @@ BETWEEN_FORMS = " = "
 
 
 class Rule(StrEnum):
-    """How to find a thing in an output."""
+    """Rule by which a thing is found in an output."""
 
     MARK = "mark"
     """Exactly, as often as in the input: placeholders, tags, entities, emoji."""

@@ -20,7 +20,7 @@ _EXACT = frozenset({Rule.MARK, Rule.TOKEN})
 """Rules under which a thing counts as lost if it occurs too often."""
 
 
-def places(wanted: RequiredItem, text: str, language: str, source_language: str) -> list[int]:
+def positions(wanted: RequiredItem, text: str, language: str, source_language: str) -> list[int]:
     """Return the positions of a thing in a text, in order.
 
     Args:
@@ -44,7 +44,9 @@ def places(wanted: RequiredItem, text: str, language: str, source_language: str)
 
 def lost(given: Input, output: str, target_language: str, source_language: str) -> list[RequiredItem]:
     """Return things to keep that the output lacks or has too often; all of them if their order is wrong."""
-    found = {wanted: places(wanted, output, target_language, source_language) for wanted in set(given.kept)}
+    found = {
+        wanted: positions(wanted, output, target_language, source_language) for wanted in set(given.kept)
+    }
     listed = Counter(given.kept)
     missing = []
     order = []
@@ -67,19 +69,19 @@ def find_missing_words(
     """Return required words that the output lacks or has too rarely."""
     missing = Counter(given.said)
     for wanted in set(given.said):
-        missing[wanted] -= len(places(wanted, output, target_language, source_language))
+        missing[wanted] -= len(positions(wanted, output, target_language, source_language))
     return list(missing.elements())
 
 
 def _number_places(thing: str, text: str, language: str, source_language: str) -> list[int]:
     requested = {value for found in numbers(thing, source_language) for value in found.readings}
     is_numeral = numeral_value(thing, source_language) is not None
-    places = {
+    positions = {
         found.start
         for found in numbers(text, language)
         if found.readings & requested or (is_numeral and found.text == thing)
     }
-    return sorted(places)
+    return sorted(positions)
 
 
 def _mark(form: str) -> str:

@@ -31,7 +31,7 @@ class Verdict:
 
     @property
     def is_good(self) -> bool:
-        """Whether there is no fault."""
+        """Return whether there is no fault."""
         return not (self.lost or self.unsaid or self.invented or self.looped or self.is_empty)
 
 

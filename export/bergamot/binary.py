@@ -1,4 +1,4 @@
-"""Index of Marian's binary model file: names, types, shapes and places of its items.
+"""Index of Marian's binary model file: names, types, shapes and offsets of its items.
 
 All numbers are little-endian (marian-dev, src/common/binary.cpp). After version and number of items, 8 bytes
 each, come for each item the length of its name, its type, its number of axes and the size of its content, 8
@@ -63,7 +63,7 @@ class BinaryItem:
     """Name of the type, one of `NUMPY_TYPES`."""
     shape: tuple[int, ...]
     offset_bytes: int
-    """Place of its content in the file."""
+    """Offset of its content in the file."""
 
     @property
     def num_elements(self) -> int:
@@ -91,7 +91,7 @@ class BinaryItem:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What the beginning of a file says about an item."""
+    """Description of an item at the beginning of a file."""
 
     name_bytes: int
     type_number: int

@@ -21,7 +21,7 @@ MAX_BYTES = 2**30
 """Maximum size of a file; known ones have a few megabytes."""
 _HEADER = struct.Struct("<6Q")
 _HASHED_FROM = 16
-"""Place of the first byte that the checksum covers."""
+"""Offset of the first byte that the checksum covers."""
 _GOLDEN_RATIO = 0x9E3779B9
 _WORD = 2**64 - 1
 
@@ -64,8 +64,8 @@ class Lexicon:
             )
         always = np.union1d(np.arange(min(self.num_always, num_pieces)), [eos_id])
         sources = np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
-        own = np.arange(num_pieces if lists_own_id else 0)
-        sources, targets = np.concatenate([sources, own]), np.concatenate([self.listed, own])
+        every_id = np.arange(num_pieces if lists_own_id else 0)
+        sources, targets = np.concatenate([sources, every_id]), np.concatenate([self.listed, every_id])
         is_listed = ~np.isin(targets, always)
         keys = np.unique(sources[is_listed] * target_size + targets[is_listed])
         sources, targets = np.divmod(keys, target_size)

@@ -35,7 +35,7 @@ MAX_FOLDERS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class PackageInfo:
-    """What metadata.json says."""
+    """Content of metadata.json."""
 
     source: str
     target: str

@@ -1,4 +1,4 @@
-"""Index of a CTranslate2 `model.bin`: names, types, shapes and places of its variables.
+"""Index of a CTranslate2 `model.bin`: names, types, shapes and offsets of its variables.
 
 All numbers are little-endian. A text has its length with a final zero byte in 2 bytes. After the version come
 the name and the revision of the layout, the variables (name, number of axes, their sizes in 4 bytes each,
@@ -35,7 +35,7 @@ SCALE_SUFFIX = "_scale"
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
-    """Variables of a file, by name; aliases are other names of the same place."""
+    """Variables of a file, by name; aliases are other names of the same variable."""
 
     path: Path
     version: int

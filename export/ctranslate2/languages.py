@@ -47,7 +47,7 @@ def read_languages(
 ) -> Languages | None:
     """Return the languages that a bundle serves; None, with problems added, if they are unclear.
 
-    They are found as in a folder of Transformers whose tokenizer puts the language tokens at the same places.
+    They are found as in a folder of Transformers whose tokenizer puts the language tokens likewise.
 
     Args:
         tokens: tokens of languages.

@@ -163,7 +163,7 @@ def read_layout(
 
 
 def left_over_problems(file: ModelFile, used: set[str]) -> list[str]:
-    """Return a problem for every variable that has no place in the model."""
+    """Return a problem for every variable that the model lacks."""
     left = [
         name
         for name in file.variables

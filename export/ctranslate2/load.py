@@ -129,9 +129,9 @@ def _read_model(folder: Path, file: ModelFile, problems: list[str]) -> _Model | 
         _check_vocabularies(vocabularies, tables, layout, settings, problems)
         config = None if problems else _make_config(file, layout, settings, vocabularies, tables, found)
         if config is not None:
-            placed, used = place_weights(file, layout, config, tables, found)
+            stored, used = place_weights(file, layout, config, tables, found)
             found += left_over_problems(file, used | attributes.used)
-            weights = ModelWeights(config, StoredWeights(placed))
+            weights = ModelWeights(config, StoredWeights(stored))
     problems += [f"{MODEL_FILE}: {problem}" for problem in limit_problems(found)]
     if weights is None or layout is None or vocabularies is None:
         return None

@@ -50,12 +50,12 @@ class Tables:
 
     @property
     def is_shared(self) -> bool:
-        """Whether source and target have the same table."""
+        """Return whether source and target have the same table."""
         return _are_equal(self.source, self.target)
 
     @property
     def is_tied(self) -> bool:
-        """Whether the target's table is also the output projection."""
+        """Return whether the target's table is also the output projection."""
         return _are_equal(self.target, self.output)
 
 
@@ -102,20 +102,24 @@ def place_weights(
         tables: its tables.
         problems: variables that are missing or of another shape are added here.
     """
-    places = list(weight_sources("ctranslate2", weight_shapes(config)))
+    sources = list(weight_sources("ctranslate2", weight_shapes(config)))
     weights: dict[str, Weight] = {}
-    for place in places:
+    for source in sources:
         try:
-            weights[place.ours] = _read_place(file, place)
+            weights[source.ours] = _read_weight(file, source)
         except TensorFileError as error:
-            problems.append(f"{place.theirs} {error}")
+            problems.append(f"{source.theirs} {error}")
     weights |= _place_tables(layout, config, tables)
     weights[OUTPUT_BIAS] = _output_bias(file, layout, config, problems)
     if layout.has_stored_positions:
         weights |= _place_positions(file, config)
     else:
         weights[POSITIONS] = float32_table(config)
-    names = {place.theirs for place in places} | {source_table_name(file), DECODER_TABLE, PROJECTION}
+    names = {source.theirs for source in sources} | {
+        source_table_name(file),
+        DECODER_TABLE,
+        PROJECTION,
+    }
     return weights, names | {PROJECTION_BIAS, *STORED_POSITIONS.values()}
 
 
@@ -134,30 +138,30 @@ def stored_positions(file: ModelFile, width: int, problems: list[str]) -> tuple[
     return num_positions, _are_equal(*tables)
 
 
-def _read_place(file: ModelFile, place: WeightSource) -> Weight:
-    variable = file.variables.get(place.theirs)
-    if variable is None and place.theirs.endswith(OPTIONAL_SUFFIX):
-        return np.zeros(place.shape, np.float32)
+def _read_weight(file: ModelFile, source: WeightSource) -> Weight:
+    variable = file.variables.get(source.theirs)
+    if variable is None and source.theirs.endswith(OPTIONAL_SUFFIX):
+        return np.zeros(source.shape, np.float32)
     if variable is None:
         raise TensorFileError("is missing")
-    expected = (place.num_parts * place.shape[0], *place.shape[1:])
+    expected = (source.num_parts * source.shape[0], *source.shape[1:])
     if variable.shape != expected:
         raise TensorFileError(f"has shape {list(variable.shape)}, the other sizes need {list(expected)}")
-    scales = file.variables.get(place.theirs + SCALE_SUFFIX)
-    return take_rows(variable, scales, place.part, place.num_parts)
+    scales = file.variables.get(source.theirs + SCALE_SUFFIX)
+    return take_rows(variable, scales, source.part, source.num_parts)
 
 
 def _place_tables(layout: ModelLayout, config: ModelConfig, tables: Tables) -> Mapping[str, Weight]:
-    placed = {SOURCE_TABLE: tables.source}
+    tables_by_name = {SOURCE_TABLE: tables.source}
     if not config.shared_vocab:
-        placed[TARGET_TABLE] = tables.target
+        tables_by_name[TARGET_TABLE] = tables.target
     if not config.tied_output:
-        placed[OUTPUT_TABLE] = tables.output
+        tables_by_name[OUTPUT_TABLE] = tables.output
     if not layout.starts_from_zero:
-        return dict(placed)
+        return dict(tables_by_name)
     return {
         name: WithZeroRow(table) if name != SOURCE_TABLE or config.shared_vocab else table
-        for name, table in placed.items()
+        for name, table in tables_by_name.items()
     }
 
 
@@ -186,7 +190,7 @@ def _first_rows(variable: StoredTensor, num_rows: int) -> StoredTensor:
 
 
 def _are_equal(one: Table, other: Table) -> bool:
-    """Return whether two tables are one place in the file, or have the same content."""
+    """Return whether two tables are one tensor in the file, or have the same content."""
     if one == other:
         return True
     if isinstance(one, QuantisedRows) and isinstance(other, QuantisedRows):

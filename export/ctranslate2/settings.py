@@ -29,7 +29,7 @@ class Ct2Settings:
 
     @property
     def ends_source(self) -> bool:
-        """Whether a source ends with the end-of-sentence token.
+        """Return whether a source ends with the end-of-sentence token.
 
         OpenNMT's models say so if they do. Converters for Transformers leave the token to the tokenizers,
         which all add it; their models start targets with another token than the beginning of sentence.

@@ -101,9 +101,9 @@ def _masked_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWrit
     """Use `MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to attend to later tokens."""
     graph, config = writer.graph, writer.model.config
     zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
-    places = graph.op("Range", zero, graph.op("Squeeze", width), one)
+    indices = graph.op("Range", zero, graph.op("Squeeze", width), one)
     lengths = graph.op("Cast", "source_lengths", attributes={"to": onnx.TensorProto.INT64})
-    is_token = graph.op("Less", places, graph.op("Unsqueeze", lengths, graph.ints(1)))
+    is_token = graph.op("Less", indices, graph.op("Unsqueeze", lengths, graph.ints(1)))
     mask = graph.op("Cast", is_token, attributes={"to": onnx.TensorProto.INT32})
 
     def attend(inputs: str, index: int) -> str:

@@ -145,8 +145,8 @@ def _write_aligned(file: BinaryIO, weight: NDArray[Any]) -> int:
 
 def _refer(tensor: TensorProto, location: str, offset_bytes: int, size_bytes: int) -> None:
     """Let a tensor's content be a part of another file."""
-    place = {"location": location, "offset": str(offset_bytes), "length": str(size_bytes)}
-    for key, value in place.items():
+    entries = {"location": location, "offset": str(offset_bytes), "length": str(size_bytes)}
+    for key, value in entries.items():
         entry = tensor.external_data.add()
         entry.key, entry.value = key, value
     tensor.data_location = TensorProto.EXTERNAL

@@ -157,8 +157,8 @@ def _normaliser(writer: GraphWriter, logits: str, logprobs: str, tokens: range) 
     Any token that is possible before the softmax gives it; minus infinity minus itself would be NaN.
     """
     graph, bias = writer.graph, _output(writer).bias[tokens.start : tokens.stop]
-    place = int(np.isfinite(bias).argmax())
-    ends = (graph.ints(place), graph.ints(place + 1), graph.ints(1))
+    position = int(np.isfinite(bias).argmax())
+    ends = (graph.ints(position), graph.ints(position + 1), graph.ints(1))
     return graph.op("Sub", graph.op("Slice", logits, *ends), graph.op("Slice", logprobs, *ends))
 
 

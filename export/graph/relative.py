@@ -25,8 +25,10 @@ def encoder_biases(writer: GraphWriter, width: str) -> LayerBias:
     if writer.model.config.positions != "relative":
         return _no_bias
     graph, reach = writer.graph, writer.model.config.relative_max_distance
-    places = _places(writer, graph.op("Squeeze", width))
-    distances = graph.op("Sub", places, graph.op("Unsqueeze", places, graph.ints(1)))  # key minus query
+    token_positions = _token_positions(writer, graph.op("Squeeze", width))
+    distances = graph.op(
+        "Sub", token_positions, graph.op("Unsqueeze", token_positions, graph.ints(1))
+    )  # key minus query
     near = graph.op("Max", graph.op("Min", distances, graph.ints(reach)), graph.ints(-reach))
     indices = graph.op("Add", near, graph.ints(reach))  # [S, S]
 
@@ -46,9 +48,9 @@ def decoder_biases(writer: GraphWriter) -> LayerBias:
         return _no_bias
     graph, reach = writer.graph, writer.model.config.relative_max_distance
     integers = {"to": TensorProto.INT64}
-    places = _places(writer, graph.op("Cast", "total_length", attributes=integers))
+    token_positions = _token_positions(writer, graph.op("Cast", "total_length", attributes=integers))
     lengths = graph.op("Unsqueeze", graph.op("Cast", "lengths", attributes=integers), graph.ints(1))
-    distances = graph.op("Max", graph.op("Sub", lengths, places), graph.ints(0))
+    distances = graph.op("Max", graph.op("Sub", lengths, token_positions), graph.ints(0))
     indices = graph.op("Min", distances, graph.ints(reach))  # [R, T]
 
     def write(table: str) -> str:
@@ -78,7 +80,7 @@ def _by_layer(writer: GraphWriter, stack: str, write: Callable[[str], str]) -> L
     return find
 
 
-def _places(writer: GraphWriter, length: str) -> str:
+def _token_positions(writer: GraphWriter, length: str) -> str:
     """Return the positions 0 to `length`, a scalar int64, without that itself."""
     zero, one = (writer.graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
     return writer.graph.op("Range", zero, length, one)

@@ -82,9 +82,11 @@ def _start_id(
     settings: JsonFiles, architecture: Architecture, shape: HuggingFaceShape, generation: GenerationSettings
 ) -> int:
     """Return the start id that `generate` uses: the configured one, else the class's own or the BOS id."""
-    own = shape.pad_id if architecture.is_t5 else None
-    own = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type, own)
-    defaults = (generation.bos_id, own) if settings.generation is not None else (own, generation.bos_id)
+    default = shape.pad_id if architecture.is_t5 else None
+    default = {"marian": shape.pad_id, "m2m_100": shape.eos_id}.get(architecture.model_type, default)
+    defaults = (
+        (generation.bos_id, default) if settings.generation is not None else (default, generation.bos_id)
+    )
     found = (each for each in (generation.decoder_start, *defaults) if each is not None)
     return next(found, shape.eos_id)
 

@@ -34,7 +34,7 @@ class Architecture:
     has_positions_after_padding: bool = False
     """Whether the first token's position in a sinusoidal table is the padding id plus one."""
     prefix: str = "model."
-    """What the names of tensors begin with, but for that of a separate output projection."""
+    """Beginning of the names of tensors, but for that of a separate output projection."""
     is_t5: bool = False
     """Whether it is of T5's family, whose configuration and tensors have names of their own."""
     shares_relative: bool = True

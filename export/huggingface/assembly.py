@@ -1,4 +1,4 @@
-"""Conversion of a Hugging Face checkpoint's tensors to our weights; every tensor must have its place."""
+"""Conversion of a Hugging Face checkpoint's tensors to our weights; every tensor must be used."""
 
 import math
 from collections.abc import Mapping
@@ -61,7 +61,7 @@ class ScaledTensor:
         return self.tensor.read() * np.float32(self.factor)
 
 
-Placed = StoredTensor | ScaledTensor | Floats
+Assigned = StoredTensor | ScaledTensor | Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,16 +104,16 @@ def assemble(weights: Weights, plan: AssemblyOptions, origin: str) -> ModelWeigh
     ]
     if problems or source is None or target is None or output is None:
         raise ImportRejectedError(origin, tuple(limit_problems(sorted(problems))))
-    placed: dict[str, Placed] = {
+    assigned: dict[str, Assigned] = {
         SOURCE_TABLE: source,
         TARGET_TABLE: target,
         OUTPUT_TABLE: output,
         OUTPUT_BIAS: _output_bias(tensors.get(LOGITS_BIAS), plan),
     }
-    placed |= {name: tensors[theirs] for theirs, name in ours.items()}
-    placed |= _scaled_weights(placed, plan, config)
-    placed |= _learned_positions(tensors, plan)
-    model = ModelWeights(config, StoredWeights(_expected_weights(config, placed, origin)))
+    assigned |= {name: tensors[theirs] for theirs, name in ours.items()}
+    assigned |= _scaled_weights(assigned, plan, config)
+    assigned |= _learned_positions(tensors, plan)
+    model = ModelWeights(config, StoredWeights(_expected_weights(config, assigned, origin)))
     _check_positions(tensors, model, plan, origin)
     return model
 
@@ -163,7 +163,7 @@ def _find_tables(
 
 
 def _are_equal(one: StoredTensor | None, other: StoredTensor | None) -> bool:
-    """Return whether two tables are one place in the file, or have the same content."""
+    """Return whether two tables are one tensor in the file, or have the same content."""
     if one is None or other is None or one == other:
         return one == other
     is_like = one.shape == other.shape and one.dtype == other.dtype and one.is_float
@@ -218,7 +218,7 @@ def _own_head_size(shape: HuggingFaceShape) -> int | None:
 
 
 def _scaled_weights(
-    placed: Mapping[str, Placed], plan: AssemblyOptions, config: ModelConfig
+    assigned: Mapping[str, Assigned], plan: AssemblyOptions, config: ModelConfig
 ) -> dict[str, ScaledTensor]:
     """Return weights with factors that T5 has elsewhere: none on scores, and one on states before the output.
 
@@ -226,12 +226,12 @@ def _scaled_weights(
     """
     if not plan.architecture.is_t5:
         return {}
-    factors = {name: math.sqrt(config.head_size) for name in placed if name.endswith(".query.weight")}
+    factors = {name: math.sqrt(config.head_size) for name in assigned if name.endswith(".query.weight")}
     if plan.shape.scales_output:
         factors["decoder_norm.weight"] = config.d_model**-0.5
     return {
         name: ScaledTensor(stored, factors[name])
-        for name, stored in placed.items()
+        for name, stored in assigned.items()
         if name in factors and isinstance(stored, StoredTensor)
     }
 
@@ -251,26 +251,28 @@ def _learned_positions(tensors: Mapping[str, StoredTensor], plan: AssemblyOption
     architecture = plan.architecture
     if architecture.positions != "learned":
         return {}
-    places = zip((POSITIONS, TARGET_POSITIONS), POSITION_TABLES, strict=True)
+    pairs = zip((POSITIONS, TARGET_POSITIONS), POSITION_TABLES, strict=True)
     return {
         ours: tensors[theirs].read()[architecture.position_offset :]
-        for ours, theirs in places
+        for ours, theirs in pairs
         if theirs in tensors
     }
 
 
-def _expected_weights(config: ModelConfig, placed: Mapping[str, Placed], origin: str) -> dict[str, Placed]:
+def _expected_weights(
+    config: ModelConfig, assigned: Mapping[str, Assigned], origin: str
+) -> dict[str, Assigned]:
     """Return the weights that the model stores, after a check of their shapes."""
     expected = weight_shapes(config)
-    problems = [f"{name} is missing" for name in sorted(expected.keys() - placed.keys())]
+    problems = [f"{name} is missing" for name in sorted(expected.keys() - assigned.keys())]
     problems += [
-        f"{name} has shape {list(placed[name].shape)}, config.json says {list(shape)}"
+        f"{name} has shape {list(assigned[name].shape)}, config.json says {list(shape)}"
         for name, shape in expected.items()
-        if name in placed and placed[name].shape != shape
+        if name in assigned and assigned[name].shape != shape
     ]
     if problems:
         raise ImportRejectedError(origin, tuple(limit_problems(problems)))
-    weights = {name: placed[name] for name in expected}
+    weights = {name: assigned[name] for name in expected}
     if config.positions == "tensor2tensor":
         weights[POSITIONS] = float32_table(config)
     return weights

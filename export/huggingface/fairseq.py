@@ -35,7 +35,7 @@ OWN_SPECIAL_IDS = (0, 1, 2)
 
 @dataclass(frozen=True, slots=True)
 class LanguageConvention:
-    """How one tokenizer class handles languages."""
+    """Rules by which one tokenizer class handles languages."""
 
     codes: tuple[str, ...]
     """Language codes in the order of their ids."""
@@ -114,8 +114,8 @@ def _model_ids(
     if (model.unk_id(), model.bos_id(), model.eos_id()) != OWN_SPECIAL_IDS or model.id_to_piece(0) != UNKNOWN:
         problems.append(f"{MODEL} does not begin with {UNKNOWN}, <s> and </s>")
         return {}
-    own = range(len(OWN_SPECIAL_IDS), model.vocab_size())
-    ids = FIRST | {model.id_to_piece(index): index + 1 for index in own}
+    learned = range(len(OWN_SPECIAL_IDS), model.vocab_size())
+    ids = FIRST | {model.id_to_piece(index): index + 1 for index in learned}
     others = fast.ids if fast is not None else read_added_tokens(settings, problems)
     differing = [token for token, index in ids.items() if fast is not None and others.get(token) != index]
     if differing:

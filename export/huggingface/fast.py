@@ -22,7 +22,7 @@ class FastTokenizer:
     special: frozenset[str]
     """Tokens that represent no text."""
     model: Mapping[str, Any]
-    """How words are split, as stored; the fields below are as stored, too."""
+    """Model that splits words, as stored; the fields below are as stored, too."""
     normaliser: object
     splitter: object
 

@@ -160,9 +160,9 @@ def _prefix_pieces(model: sentencepiece.SentencePieceProcessor, prefix: str) -> 
     """Return the pieces of a prefix before any text; None if they depend on the text."""
     found: set[tuple[str, ...]] = set()
     for probe in PROBES:
-        own = model.encode(probe, out_type=str)
+        alone = model.encode(probe, out_type=str)
         both = model.encode(f"{prefix} {probe}", out_type=str)
-        if both[-len(own) :] != own:
+        if both[-len(alone) :] != alone:
             return None
-        found.add(tuple(both[: -len(own)]))
+        found.add(tuple(both[: -len(alone)]))
     return found.pop() if len(found) == 1 else None

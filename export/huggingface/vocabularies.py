@@ -27,9 +27,9 @@ class LanguageTokens:
     eos_id: int
     """Id that ends a source."""
     source_code: Literal["none", "before", "after"]
-    """Where the source language's id is: before the source's pieces, or after the end of sentence."""
+    """Position of the source language's id: before the source's pieces, or after the end of sentence."""
     target_code: Literal["source", "start", "forced"]
-    """Where the target language's id is: before the source, first in the target, or second."""
+    """Position of the target language's id: before the source, first in the target, or second."""
     prefixes: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Ids before the source by the target language's id, where they are more than that."""
     tasks: Mapping[tuple[str, str], tuple[int, ...]] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class LanguageTokens:
 
 @dataclass(frozen=True, slots=True)
 class Vocabularies:
-    """How text becomes ids, and which ids represent languages."""
+    """Tokenizers, and ids that represent languages."""
 
     tokenizer_class: str
     source: TokenizerSource

@@ -118,13 +118,13 @@ class Transformer(TranslationModel):
             return [None] * len(layers)
         device = self.source_embedding.weight.device
         is_encoder = isinstance(layers[0], EncoderLayer)
-        places = torch.arange(past_len + num_queries, device=device)
-        behind = places[past_len:, None] - places  # query minus key
+        indices = torch.arange(past_len + num_queries, device=device)
+        behind = indices[past_len:, None] - indices  # query minus key
         entries = reach - behind.clamp(-reach, reach) if is_encoder else behind.clamp(0, reach)
         buckets = torch.from_numpy(distance_buckets(config, is_bidirectional=is_encoder)).to(device)
         owners = [layers[0]] * len(layers) if config.shared_relative else layers
-        own = [cast("Tensor", layer.relative_bias) for layer in owners]
-        return [biases[buckets[entries]].permute(2, 0, 1)[None] for biases in own]
+        tables = [cast("Tensor", layer.relative_bias) for layer in owners]
+        return [biases[buckets[entries]].permute(2, 0, 1)[None] for biases in tables]
 
     def _initialise(self) -> None:
         super()._initialise()

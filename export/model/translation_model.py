@@ -1,4 +1,4 @@
-"""What the models of all architectures have in common: tables, output projection, storage.
+"""Tables, output projection and storage, which the models of all architectures have in common.
 
 Shapes: B sources, S source length, T target length, t target positions already decoded, H heads,
 D head size, d model width, V target vocabulary.

@@ -56,17 +56,23 @@ def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSetti
     parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)
     lines = read_lines(arguments.text) + [source for source, _ in parallel]
     with Translator.open(folder) as translator:
-        own = translate(translator, preparer, source_tokenizer, evenly_spaced(lines, arguments.translate))
+        translations = translate(
+            translator, preparer, source_tokenizer, evenly_spaced(lines, arguments.translate)
+        )
         held_out = translate(translator, preparer, source_tokenizer, read_lines(arguments.held_out))
-    choosing = own[::CHOOSING_INTERVAL]
-    learning = [pair for place, pair in enumerate(own) if place % CHOOSING_INTERVAL] + tokenise(
+    choosing = translations[::CHOOSING_INTERVAL]
+    learning = [pair for index, pair in enumerate(translations) if index % CHOOSING_INTERVAL] + tokenise(
         bundle, parallel
     )
     _say(f"{len(learning)} pairs for alignment, {len(choosing)} for the choice of candidates")
     shortlist = build_shortlist(
         TokenPairs.of(learning), TokenPairs.of(choosing), read_vocabularies(bundle), settings
     )
-    facts: dict[str, Any] = {**asdict(settings), "pairs": len(parallel), "own_translations": len(own)}
+    facts: dict[str, Any] = {
+        **asdict(settings),
+        "pairs": len(parallel),
+        "own_translations": len(translations),
+    }
     if held_out:
         facts["coverage"] = asdict(measure_coverage(shortlist, TokenPairs.of(held_out)))
     write_shortlist(folder, shortlist, facts)

@@ -105,6 +105,6 @@ def _index_links(
     all_keys = np.unique(np.concatenate([np.empty(0, np.int64), *(distinct for distinct, _, _ in found)]))
     chunks: list[_Chunk] = []
     while found:  # frees each one after its use: they are most of the memory
-        own_keys, place, token_starts = found.pop(0)
-        chunks.append(_Chunk(np.searchsorted(all_keys, own_keys).astype(np.int32)[place], token_starts))
+        own_keys, index, token_starts = found.pop(0)
+        chunks.append(_Chunk(np.searchsorted(all_keys, own_keys).astype(np.int32)[index], token_starts))
     return all_keys, chunks

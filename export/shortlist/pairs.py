@@ -86,8 +86,8 @@ def occurrences(
     """
     num_pieces = pairs.sources.lengths[start:stop] + 1
     first = pairs.sources.offsets[start]
-    own = pairs.sources.ids[first : pairs.sources.offsets[stop]].astype(np.int64)
-    pieces = np.insert(own, pairs.sources.offsets[start:stop] - first, source_vocab)
+    source_ids = pairs.sources.ids[first : pairs.sources.offsets[stop]].astype(np.int64)
+    pieces = np.insert(source_ids, pairs.sources.offsets[start:stop] - first, source_vocab)
     piece_starts = np.cumsum(num_pieces) - num_pieces
 
     num_tokens = pairs.targets.lengths[start:stop]

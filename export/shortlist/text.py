@@ -41,8 +41,8 @@ def read_pairs(paths: Sequence[Path]) -> list[tuple[str, str]]:
 
 def evenly_spaced(items: Sequence[Item], max_items: int) -> list[Item]:
     """Return at most `max_items` items, evenly spaced, in their order."""
-    places = np.linspace(0, len(items), min(max_items, len(items)), endpoint=False).astype(np.int64)
-    return [items[place] for place in places.tolist()]
+    indices = np.linspace(0, len(items), min(max_items, len(items)), endpoint=False).astype(np.int64)
+    return [items[index] for index in indices.tolist()]
 
 
 def _read(path: Path) -> Iterator[tuple[int, str]]:

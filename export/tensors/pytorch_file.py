@@ -18,7 +18,7 @@ import numpy as np
 from export.tensors.tensor import NUMPY_TYPES, StoredTensor, TensorFileError
 
 MAGIC_NUMBER, PROTOCOL = 0x1950A86A20F9469CFC6C, 1001
-"""What a file of older releases begins with."""
+"""Beginning of a file of older releases."""
 MAX_PICKLE_BYTES = 64 * 2**20
 """Maximum size of names and shapes; those of the largest models take less than a megabyte."""
 MEMO_PARTS = frozenset({"PUT", "BINPUT", "LONG_BINPUT"})
@@ -89,8 +89,8 @@ def read_pytorch(path: Path) -> dict[str, StoredTensor]:
         TensorFileError: it is damaged, compressed, or has anything but named tensors.
     """
     try:
-        views, places = _read_zip(path) if zipfile.is_zipfile(path) else _read_older(path)
-        return {name: _locate(path, view, places) for name, view in views.items()}
+        views, extents = _read_zip(path) if zipfile.is_zipfile(path) else _read_older(path)
+        return {name: _locate(path, view, extents) for name, view in views.items()}
     except TensorFileError as error:
         raise TensorFileError(f"{path.name} {error}") from error
     except pickle.UnpicklingError as error:
@@ -100,8 +100,8 @@ def read_pytorch(path: Path) -> dict[str, StoredTensor]:
         raise TensorFileError(f"{path.name} is not a readable PyTorch file: {error}") from error
 
 
-def _locate(path: Path, view: _TensorView, places: Mapping[str, tuple[int, int]]) -> StoredTensor:
-    offset_bytes, size_bytes = places[view.storage.key]
+def _locate(path: Path, view: _TensorView, extents: Mapping[str, tuple[int, int]]) -> StoredTensor:
+    offset_bytes, size_bytes = extents[view.storage.key]
     tensor = StoredTensor(
         path, view.storage.dtype, offset_bytes, size_bytes, view.shape, view.strides, view.first
     )
@@ -111,7 +111,7 @@ def _locate(path: Path, view: _TensorView, places: Mapping[str, tuple[int, int]]
 
 
 def _read_zip(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int, int]]]:
-    """Return the tensors, and the place and size of each storage in bytes."""
+    """Return the tensors, and the offset and size of each storage in bytes."""
     with zipfile.ZipFile(path) as members, path.open("rb") as file:
         infos = {info.filename: info for info in members.infolist()}
         (content,) = (name for name in infos if name.rpartition("/")[2] == "data.pkl")
@@ -121,7 +121,7 @@ def _read_zip(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int, 
             raise TensorFileError("is not little-endian, which is not supported")
         with members.open(content) as pickled:
             views = _named_tensors(_load(pickled))
-        places = {}
+        extents = {}
         for key in {view.storage.key for view in views.values()}:
             info = infos[f"{root}data/{key}"]
             if info.compress_type != zipfile.ZIP_STORED:
@@ -130,8 +130,8 @@ def _read_zip(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int, 
             header = file.read(LOCAL_HEADER_BYTES)
             lengths = (header[at : at + 2] for at in (NAME_LENGTH_AT, EXTRA_LENGTH_AT))
             skipped_bytes = sum(int.from_bytes(length, "little") for length in lengths)
-            places[key] = (info.header_offset + LOCAL_HEADER_BYTES + skipped_bytes, info.file_size)
-    return views, places
+            extents[key] = (info.header_offset + LOCAL_HEADER_BYTES + skipped_bytes, info.file_size)
+    return views, extents
 
 
 def _read_older(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int, int]]]:
@@ -143,15 +143,15 @@ def _read_older(path: Path) -> tuple[dict[str, _TensorView], dict[str, tuple[int
             raise TensorFileError("is not little-endian, which is not supported")
         views = _named_tensors(_load(file))
         storages = {view.storage.key: view.storage for view in views.values()}
-        places = {}
+        extents = {}
         for key in _load(file):
             count = int.from_bytes(file.read(COUNT_BYTES), "little")
             if key not in storages or count != storages[key].num_elements:
                 raise TensorFileError(f"has storage {key!r}, which does not belong to a tensor")
             size_bytes = count * np.dtype(NUMPY_TYPES[storages[key].dtype]).itemsize
-            places[key] = (file.tell(), size_bytes)
+            extents[key] = (file.tell(), size_bytes)
             file.seek(size_bytes, 1)
-    return views, places
+    return views, extents
 
 
 def _load(pickled: IO[bytes]) -> Any:

@@ -1,4 +1,4 @@
-"""Tensors of a .safetensors file. Its header is JSON with types, shapes and places."""
+"""Tensors of a .safetensors file. Its header is JSON with types, shapes and offsets."""
 
 import json
 from pathlib import Path
@@ -30,7 +30,7 @@ def read_safetensors(path: Path) -> dict[str, StoredTensor]:
         TensorFileError: it is not a readable safetensors file.
     """
     try:
-        with safe_open(str(path), framework="numpy"), path.open("rb") as file:  # it checks places and sizes
+        with safe_open(str(path), framework="numpy"), path.open("rb") as file:  # it checks offsets and sizes
             length_bytes = int.from_bytes(file.read(LENGTH_BYTES), "little")
             header = json.loads(file.read(length_bytes))
     except (SafetensorError, OSError) as error:

@@ -43,7 +43,7 @@ class StoredTensor:
     dtype: str
     """PyTorch's name of the type."""
     offset_bytes: int
-    """Place of the first byte of the storage in the file."""
+    """Offset of the first byte of the storage in the file."""
     size_bytes: int
     """Bytes of the storage."""
     shape: tuple[int, ...]

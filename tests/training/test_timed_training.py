@@ -141,7 +141,7 @@ def test_batches_hold_whole_pairs_in_the_shares_of_their_corpora(
         rows, width = batch.target_in.shape
         assert rows * (width + batch.source_ids.shape[1]) <= 300 or rows == 1
         targets = torch.zeros(rows * width, dtype=torch.int64)
-        targets[batch.target_places] = batch.target_out
+        targets[batch.target_positions] = batch.target_out
         for row, target in enumerate(targets.view(rows, width)):
             source = batch.source_ids[row][batch.source_mask[row]]
             seen.append((tuple(source.tolist()), tuple(target[target != 0].tolist())))

@@ -28,7 +28,7 @@ class DeviceBatch(NamedTuple):
     source_ids: Tensor  # int64 [B, S]
     source_mask: Tensor  # bool [B, S]
     target_in: Tensor  # int64 [B, T]
-    target_places: Tensor  # int64 [N], places of the target's tokens in [B x T]
+    target_positions: Tensor  # int64 [N], positions of the target's tokens in [B x T]
     target_out: Tensor  # int64 [N]
     pairs: int
     target_tokens: int
@@ -122,13 +122,13 @@ class DeviceBatches:
         tokens = torch.arange(num_tokens, device=self._device)
         ends = where[:, 3].cumsum(dim=0)
         rows = torch.repeat_interleave(where[:, 3], output_size=num_tokens)
-        places = rows * target_len + tokens - (ends - where[:, 3])[rows]
+        positions = rows * target_len + tokens - (ends - where[:, 3])[rows]
         return DeviceBatch(
             source_ids,
             source_mask,
             target_in,
-            places,
-            target_ids.flatten()[places],
+            positions,
+            target_ids.flatten()[positions],
             len(lengths),
             num_tokens,
         )
@@ -136,8 +136,8 @@ class DeviceBatches:
     def _side(self, ids: Tensor, start: Tensor, length: Tensor, width: int) -> tuple[Tensor, Tensor]:
         columns = torch.arange(width, device=self._device)
         mask = columns < length[:, None]
-        places = torch.where(mask, start[:, None] + columns, 0)
-        return torch.where(mask, ids[places].long(), self._limits.pad_id), mask
+        positions = torch.where(mask, start[:, None] + columns, 0)
+        return torch.where(mask, ids[positions].long(), self._limits.pad_id), mask
 
 
 def plan_round(lengths: NDArray[np.int64], budget_tokens: int, seed: int) -> RoundPlan:

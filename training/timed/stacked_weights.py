@@ -43,7 +43,7 @@ class StackedWeights:
             name: (shape, number) for shape, group in by_shape.items() for number, name in enumerate(group)
         }
         ends = list(itertools.accumulate(weight.numel() for weight in vectors.values()))
-        self._vector_places = {
+        self._vector_indices = {
             name: slice(end - weight.numel(), end)
             for (name, weight), end in zip(vectors.items(), ends, strict=True)
         }
@@ -68,7 +68,7 @@ class StackedWeights:
             split = torch.split(stack.to(dtype), [len(group) for group in groups])
             parts |= {group[0]: part.reshape(-1, width) for group, part in zip(groups, split, strict=True)}
         sizes = [
-            self._vector_places[group[-1]].stop - self._vector_places[group[0]].start
+            self._vector_indices[group[-1]].stop - self._vector_indices[group[0]].start
             for group in self._vector_groups
         ]
         split = torch.split(self.vectors.to(dtype), sizes)
@@ -78,8 +78,8 @@ class StackedWeights:
         """Yield every weight by its name in the model, as a view."""
         for name, (shape, number) in self._matrix_places.items():
             yield name, self.stacks[shape].detach()[number]
-        for name, place in self._vector_places.items():
-            yield name, self.vectors.detach()[place]
+        for name, index in self._vector_indices.items():
+            yield name, self.vectors.detach()[index]
         for name, table in self.tables.items():
             yield name, table.detach()
 

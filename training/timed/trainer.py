@@ -168,7 +168,7 @@ class TimedTrainer:
         forward = ForwardPass(lane.config, lane.weights.cast(self.dtype), lane.positions, lane.config.dropout)
         states = forward(table, batch.source_ids, batch.source_mask, batch.target_in)
         loss = linear_cross_entropy(
-            states.flatten(0, 1)[batch.target_places],
+            states.flatten(0, 1)[batch.target_positions],
             table,
             lane.weights.tables["output_bias"],
             batch.target_out,

@@ -16,7 +16,7 @@ SHARE_OF_SMALL_WORDS = 0.03
 """Share of the occurrences of very frequent words that may be abbreviated."""
 SHARE_OF_TWO = 0.3
 
-_PLACES = {
+_CONTEXTS = {
     "before_date": ("", r"(?= \d\d?[.:])"),
     "before_number": ("", r"(?= \d)"),
     "after_number": (r"(?<=\d )", ""),
@@ -24,7 +24,7 @@ _PLACES = {
     "before_words": ("", r"(?= \w)"),
     "anywhere": ("", ""),
 }
-"""What is before and after the words of a section of the engine's abbreviations."""
+"""Text before and after the words of a section of the engine's abbreviations."""
 _SMALL_WORDS = frozenset(words("und oder gegen frau herr with without about because people please"))
 _OTHER_LETTERS = {
     "pound": "lb",
@@ -97,7 +97,7 @@ def _abbreviations(language: str) -> _Abbreviations | None:
     if language not in table:
         return None
     shorter: dict[str, dict[str, list[str]]] = {}
-    for section in _PLACES:
+    for section in _CONTEXTS:
         forms = shorter.setdefault(section, {})
         for short, long in table[language].get(section, {}).items():
             for form in [long] if isinstance(long, str) else long:
@@ -111,7 +111,7 @@ def _abbreviations(language: str) -> _Abbreviations | None:
     }
     patterns = [
         rf"(?<![\w-]){before}(?P<{section}>{any_of[section]})(?![\w-]){after}"
-        for section, (before, after) in _PLACES.items()
+        for section, (before, after) in _CONTEXTS.items()
         if shorter[section]
     ]
     return _Abbreviations(

@@ -106,7 +106,7 @@ def percentage(rng: Random) -> Bilingual:
 
 
 def price(rng: Random) -> Bilingual:
-    """Make a price: German puts the sign last, English first; a currency code has the same place in both."""
+    """Make a price: German puts the sign last, English first, and both put a currency code alike."""
     amount = rng.choice((_cents, _cents, _cents, _separated, _small))(rng)
     sign = rng.choice("€€€$£")
     code = rng.choice(("EUR", "USD", "CHF", "GBP"))

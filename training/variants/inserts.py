@@ -48,7 +48,7 @@ _LAST_MARKS = re.compile(r"[.!?…,:;]*$")
 _YEARS = range(1000, 2100)
 _MONTHS, _DAYS = range(2, 13), range(13, 29)
 _BEFORE_THE_MARK = ("{0} {1}{2}", "{0} ({1}){2}", "{0}: {1}{2}", "{0} – {1}{2}")
-_PLACES = {
+_TEMPLATES = {
     "emoji": ("{0}{2} {1}", "{0}{2} {1}", "{1} {0}{2}", "{0}{2}{1}"),
     "tag": ("{1} {0}{2}", "{1} {0}{2}", "{0}{2} {1}"),
     "other": (*_BEFORE_THE_MARK, "{0}{2} {1}", "{1}: {0}{2}", "{1} {0}{2}", "({1}) {0}{2}", "[{1}] {0}{2}"),
@@ -81,13 +81,13 @@ def copied_beside(pair: TextPair, rng: Random, languages: Languages) -> TextPair
     thing = _draw_adjacent(rng, languages)
     if _is_present([thing.source], pair) or _is_present([thing.target], pair):
         return None
-    place = rng.choice(_PLACES[_kind_of(thing.source)])
+    template = rng.choice(_TEMPLATES[_kind_of(thing.source)])
     source, target = (_LAST_MARKS.sub("", text) for text in (pair.source, pair.target))
     marks = pair.source[len(source) :], pair.target[len(target) :]
-    if place in _BEFORE_THE_MARK and marks[0] != marks[1]:
+    if template in _BEFORE_THE_MARK and marks[0] != marks[1]:
         return None
     return TextPair(
-        place.format(source, thing.source, marks[0]), place.format(target, thing.target, marks[1])
+        template.format(source, thing.source, marks[0]), template.format(target, thing.target, marks[1])
     )
 
 

@@ -203,10 +203,10 @@ def _straight(text: str) -> str:
 
 
 def _with_capital(word: str) -> str:
-    place = next((index for index, letter in enumerate(word) if letter.isalpha()), 0)
-    if word[place : place + 1] == "ß":
+    position = next((index for index, letter in enumerate(word) if letter.isalpha()), 0)
+    if word[position : position + 1] == "ß":
         return word
-    return word[:place] + word[place : place + 1].upper() + word[place + 1 :]
+    return word[:position] + word[position : position + 1].upper() + word[position + 1 :]
 
 
 def _words_with_umlauts(text: str) -> list[str]:
@@ -214,13 +214,17 @@ def _words_with_umlauts(text: str) -> list[str]:
 
 
 def _mistype(word: str, rng: Random) -> str:
-    spellings = [(place, *pair) for pair in SPELLINGS if (place := word.find(pair[0], 1, -1)) > 0]
+    spellings = [(position, *pair) for pair in SPELLINGS if (position := word.find(pair[0], 1, -1)) > 0]
     if spellings and rng.random() < SHARE_MISSPELT:
-        place, usual, other = rng.choice(spellings)
-        return word[:place] + other + word[place + len(usual) :]
-    place = rng.randrange(1, len(word) - 2)
-    here, following = word[place], word[place + 1]
-    return word[:place] + rng.choice((here * 2 + following, following, following + here)) + word[place + 2 :]
+        position, usual, other = rng.choice(spellings)
+        return word[:position] + other + word[position + len(usual) :]
+    position = rng.randrange(1, len(word) - 2)
+    here, following = word[position], word[position + 1]
+    return (
+        word[:position]
+        + rng.choice((here * 2 + following, following, following + here))
+        + word[position + 2 :]
+    )
 
 
 def _if_changed(source: str, pair: TextPair) -> str | None:

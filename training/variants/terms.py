@@ -47,11 +47,11 @@ class TermDictionary:
         used: set[int] = set()
         for length in range(MAX_TERM_WORDS, 0, -1):
             for first in range(len(tokens) - length + 1):
-                places = set(range(first, first + length))
+                indices = set(range(first, first + length))
                 begin, end = tokens[first].begin, tokens[first + length - 1].end
-                if places & used or (both := self._translation(pair.source[begin:end], pair.target)) is None:
+                if indices & used or (both := self._translation(pair.source[begin:end], pair.target)) is None:
                     continue
-                used |= places
+                used |= indices
                 found.append((begin, end, *both))
         return found
 

@@ -39,7 +39,7 @@ class WordToken:
 
     @property
     def is_number(self) -> bool:
-        """Whether it is a whole number in digits."""
+        """Return whether it is a whole number in digits."""
         return _WHOLE_NUMBER.fullmatch(self.core) is not None
 
     @property
@@ -48,12 +48,12 @@ class WordToken:
 
     @property
     def has_balanced_brackets(self) -> bool:
-        """Whether it contains as many closing as opening brackets of each kind."""
+        """Return whether it contains as many closing as opening brackets of each kind."""
         return all(self.core.count(opening) == self.core.count(closing) for opening, closing in _PAIRS)
 
     @property
     def is_name(self) -> bool:
-        """Whether it is a capitalised word and not in the list of words that are no names."""
+        """Return whether it is a capitalised word and not in the list of words that are no names."""
         return (
             len(self.core) > 1
             and self.core[0].isupper()
