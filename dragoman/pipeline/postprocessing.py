@@ -14,7 +14,7 @@ from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
-from dragoman.text.respelling import RespelledSegment, find_quote_spaces, without_quote_spaces
+from dragoman.text.reading import ReadSegment, find_quote_spaces, without_quote_spaces
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -87,8 +87,8 @@ class Postprocessor:
         if best.reading is not None:
             around = self._preparer.around_segment(segment, text.pair, text.controls)
             links = self.links(source.read(segment), targets[0], around, best, source.spans)
-        if source.respelled is not None:
-            targets, links = _in_capitals(source.respelled, targets, links, text.pair.target)
+        if source.as_read is not None:
+            targets, links = _in_capitals(source.as_read, targets, links, text.pair.target)
         if source.has_quote_spaces:
             targets, links = _without_quote_spaces(targets, links)
         tokens = None
@@ -163,20 +163,20 @@ class Postprocessor:
 
 
 def _in_capitals(
-    respelled: RespelledSegment, targets: Sequence[str], links: Sequence[Link], language: str
+    as_read: ReadSegment, targets: Sequence[str], links: Sequence[Link], language: str
 ) -> tuple[tuple[str, ...], tuple[Link, ...]]:
     """Return targets and the best one's links with the capitals of their source.
 
     Args:
-        respelled: what the model has read; links say which words of the best target get capitals, unless all
+        as_read: read by the model; links say which words of the best target get capitals, unless all
             words of all targets do.
         targets: the best one first.
         links: links between the words that the model has read and the best target's.
         language: of the targets.
     """
     best, *others = targets
-    links = tuple(Link(respelled.in_segment(link.source), link.target) for link in links)
-    words = respelled.words
+    links = tuple(Link(as_read.in_segment(link.source), link.target) for link in links)
+    words = as_read.words
     if words == ():
         return tuple(targets), links
     capitals: Sequence[Span] | None = None

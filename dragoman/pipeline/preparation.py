@@ -13,7 +13,7 @@ from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.segment_encoding import Ids, SegmentEncoder
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
 from dragoman.text.address import may_address
-from dragoman.text.respelling import RespelledSegment, Respeller
+from dragoman.text.reading import ReadSegment, SegmentReader
 from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
@@ -42,19 +42,19 @@ class SegmentInput:
     """Terms that its translation must contain."""
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
-    respelled: RespelledSegment | None = None
+    as_read: ReadSegment | None = None
     """Segment that the model reads where there are words in capitals, which the translation gets again."""
     as_written: "SegmentInput | None" = None
-    """The same without respelling, if the better translation of the two is to be chosen."""
+    """The same as written, if the better translation of the two is to be chosen."""
 
     @property
     def has_quote_spaces(self) -> bool:
         """Return whether the model may read spaces after quotation marks that the segment lacks."""
-        return self.spans is not None or (self.respelled is not None and self.respelled.has_quote_spaces)
+        return self.spans is not None or (self.as_read is not None and self.as_read.has_quote_spaces)
 
     def read(self, segment: str) -> str:
         """Return the text that the model reads for the segment."""
-        return segment if self.respelled is None else self.respelled.text
+        return segment if self.as_read is None else self.as_read.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Preparer:
         self._languages = languages
         self._limits = limits
         self._tokenizer = tokenizer
-        self._respeller = Respeller(tokenizer.word_cost)
+        self._reader = SegmentReader(tokenizer.word_cost)
 
     def prepare(
         self,
@@ -104,7 +104,7 @@ class Preparer:
         """
         # Terms are annotated where the text that the model reads has the segment's offsets.
         encoder = SegmentEncoder(
-            self._tokenizer, self._respeller, pair, options, may_add_quote_spaces=term_finder is None
+            self._tokenizer, self._reader, pair, options, may_add_quote_spaces=term_finder is None
         )
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
@@ -197,13 +197,13 @@ class Preparer:
             ids = _join_ids(encoded.as_written.ids, around)
             if len(ids) <= self._limits.max_source_tokens:
                 as_written = SegmentInput(
-                    number, ids, has_replacement, None, None, encoded.as_written.respelled
+                    number, ids, has_replacement, None, None, encoded.as_written.as_read
                 )
         source = SegmentInput(
             number,
             _join_ids(encoded.ids, around),
             has_replacement,
-            respelled=encoded.respelled,
+            as_read=encoded.as_read,
             as_written=as_written,
         )
         if self._tokenizer.unknown_share(source.read(segment), encoded.ids) >= UNSUPPORTED_FROM:
@@ -220,11 +220,11 @@ class Preparer:
         if source.as_written is not None:
             as_written = self._with_terms(segment, source.as_written, around, term_finder)
             source = replace(source, as_written=as_written)
-        if source.respelled is not None:  # terms are translated as they are given
+        if source.as_read is not None:  # terms are translated as they are given
             spans_of_terms = [match.span for match in terms.matches]
-            source = replace(source, respelled=source.respelled.without(spans_of_terms))
+            source = replace(source, as_read=source.as_read.without(spans_of_terms))
         annotated = None
-        if source.respelled is None or source.respelled.offsets is None:  # as matches are
+        if source.as_read is None or source.as_read.offsets is None:  # as matches are
             annotated = term_finder.annotate(source.read(segment), terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:

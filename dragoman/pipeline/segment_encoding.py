@@ -1,11 +1,11 @@
-"""Encode segments as the model reads them: reworded, and with words in capitals respelled."""
+"""Encode segments as the model reads them: by rules, and with words in capitals in other letters."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.text.respelling import RespelledSegment, Respeller
-from dragoman.text.rewording import reword
+from dragoman.text.reading import ReadSegment, SegmentReader
+from dragoman.text.reading_rules import read_by_rules
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Pair
 
@@ -17,10 +17,10 @@ class EncodedSegment:
     """The ids of a segment, without those that its languages add."""
 
     ids: Ids
-    respelled: RespelledSegment | None = None
+    as_read: ReadSegment | None = None
     """The text that the ids encode; None for the segment."""
     as_written: "EncodedSegment | None" = None
-    """The same without respelled words, if the better translation of the two is chosen."""
+    """The same as written, if the better translation of the two is chosen."""
 
 
 class SegmentEncoder:
@@ -29,14 +29,14 @@ class SegmentEncoder:
     def __init__(
         self,
         tokenizer: Tokenizer,
-        respeller: Respeller,
+        reader: SegmentReader,
         pair: Pair,
         options: DecodingOptions,
         *,
         may_add_quote_spaces: bool,
     ) -> None:
         self._tokenizer = tokenizer
-        self._respeller = respeller
+        self._reader = reader
         self._pair = pair
         self._options = options
         self._may_add_quote_spaces = may_add_quote_spaces
@@ -51,37 +51,37 @@ class SegmentEncoder:
     def encode(self, segments: Iterable[str]) -> None:
         """Encode segments together, those that are new."""
         texts: list[str] = []
-        found: list[tuple[str, RespelledSegment | None, RespelledSegment | None]] = []
+        found: list[tuple[str, ReadSegment | None, ReadSegment | None]] = []
         for segment in dict.fromkeys(segments):
             if segment in self._encoded:
                 continue
-            reworded = reword(segment, self._pair)
-            read = segment if reworded is None else reworded.text
-            respelled = self._respell(read)
-            found.append((segment, reworded, respelled))
-            if respelled is not None:
-                texts.append(respelled.text)
-            if respelled is None or not respelled.is_in_capitals:
+            by_rules = read_by_rules(segment, self._pair)
+            read = segment if by_rules is None else by_rules.text
+            as_read = self._read(read)
+            found.append((segment, by_rules, as_read))
+            if as_read is not None:
+                texts.append(as_read.text)
+            if as_read is None or not as_read.is_in_capitals:
                 texts.append(read)
         ids = iter(self._tokenizer.encode(texts))
-        for segment, reworded, respelled in found:
-            if respelled is None:
-                self._encoded[segment] = EncodedSegment(next(ids), reworded)
+        for segment, by_rules, as_read in found:
+            if as_read is None:
+                self._encoded[segment] = EncodedSegment(next(ids), by_rules)
                 continue
             self._encoded[segment] = EncodedSegment(
                 next(ids),
-                respelled if reworded is None else respelled.of_respelled(reworded),
-                None if respelled.is_in_capitals else EncodedSegment(next(ids), reworded),
+                as_read if by_rules is None else as_read.of_read(by_rules),
+                None if as_read.is_in_capitals else EncodedSegment(next(ids), by_rules),
             )
 
-    def _respell(self, segment: str) -> RespelledSegment | None:
+    def _read(self, segment: str) -> ReadSegment | None:
         """Return how the model may read a segment; None if only as it is."""
         options = self._options
         if options.target_prefix:  # the model continues it in the case that it has
             return None
-        respelled = self._respeller.respell(
+        as_read = self._reader.read(
             segment, self._pair.source, may_add_quote_spaces=self._may_add_quote_spaces
         )
-        if respelled is None or respelled.is_in_capitals or options.sampling is None:
-            return respelled
+        if as_read is None or as_read.is_in_capitals or options.sampling is None:
+            return as_read
         return None  # two random draws are not compared

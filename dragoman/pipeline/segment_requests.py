@@ -63,8 +63,8 @@ class SegmentRequestFactory:
             The request, and its hypotheses if they are cached: the caller then passes them to the request's
             `on_done`, which may enqueue further requests, and does not schedule the request.
         """
-        as_written, respelled = segment.as_written, segment.respelled
-        if as_written is None or respelled is None:
+        as_written, as_read = segment.as_written, segment.as_read
+        if as_written is None or as_read is None:
             return self._search(
                 segment, resolved, made, self._then_decode_forced(segment, resolved, made, receive)
             )
@@ -77,7 +77,7 @@ class SegmentRequestFactory:
             def choose(found_as_written: Outcome) -> None:
                 best, outcome = as_written, found_as_written
                 if not isinstance(outcome, Exception):
-                    advantage = _mean_logprob(found) + respelled.bonus - _mean_logprob(outcome)
+                    advantage = _mean_logprob(found) + as_read.bonus - _mean_logprob(outcome)
                     if advantage > 0:
                         best, outcome = segment, found
                 self._then_decode_forced(best, resolved, made, receive)(outcome)
@@ -196,7 +196,7 @@ class SegmentRequestFactory:
         """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are needed."""
         options = resolved.options
         on_done = receive(segment)
-        has_words_in_capitals = segment.respelled is not None and bool(segment.respelled.words)
+        has_words_in_capitals = segment.as_read is not None and bool(segment.as_read.words)
         if not (has_words_in_capitals or options.return_alignment or options.return_tokens):
             return on_done
         source = self._source(segment, resolved)

@@ -13,7 +13,7 @@ from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
-from dragoman.text.respelling import RespelledSegment
+from dragoman.text.reading import ReadSegment
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
 
@@ -133,9 +133,7 @@ class TextSubmitter:
                 source, resolved, made, partial(pending.receiver, index)
             )
             if request.on_token is not None:
-                segment.on_step = self._on_step(
-                    index, request.on_token, source.respelled, resolved.pair.target
-                )
+                segment.on_step = self._on_step(index, request.on_token, source.as_read, resolved.pair.target)
             elif cached is not None:
                 found.append(partial(segment.on_done, cached))
                 continue
@@ -211,7 +209,7 @@ class TextSubmitter:
         self,
         index: int,
         on_token: Callable[[int, str], object],
-        respelled: RespelledSegment | None,
+        as_read: ReadSegment | None,
         language: str,
     ) -> Callable[[list[int]], None]:
         """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete.
@@ -219,13 +217,13 @@ class TextSubmitter:
         Args:
             index: position of the segment.
             on_token: called with the position and the text so far.
-            respelled: what the model reads; None for the segment.
+            as_read: what the model reads; None for the segment.
             language: of the target.
         """
 
         def report(ids: list[int]) -> None:
             (text,) = self._target_tokenizer.decode([ids])
-            on_token(index, text if respelled is None else respelled.finish_beginning(text, language))
+            on_token(index, text if as_read is None else as_read.finish_beginning(text, language))
 
         return report
 

@@ -1,4 +1,4 @@
-"""Which numbers of a text its translation lacks, and how a number is written in another language."""
+"""Numbers of a text that its translation lacks, and the notation of numbers in another language."""
 
 import re
 import unicodedata
@@ -12,7 +12,7 @@ from babel import Locale, UnknownLocaleError
 
 from dragoman.text.dates import ENGLISH_MONTHS, find_dates
 from dragoman.text.numbers_in_words import find_numbers_in_words
-from dragoman.text.rewording import MINUS, read_language
+from dragoman.text.reading_rules import MINUS, read_language
 from dragoman.types import Pair
 from service.text.number_words import count_number_words, is_ordinal
 from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers
@@ -34,7 +34,7 @@ _CLOCK_WORD = re.compile(
     r"|uhr\b|o['\u2019]clock\b|h\b|heures?\b|horas?\b|uur\b|[時点點시])",
     re.IGNORECASE,
 )
-"""What makes a number a time; in `2 to 4 pm` also of the first one."""
+"""Words that make a number a time; in `2 to 4 pm` also of the first one."""
 _IN_UNITS = re.compile(
     r"[ \u00a0\u202f]?(?:[%\u2030\u00b0€$£¥]|(?:percent|per cent|million|billion|trillion|thousand|euros?"
     r"|dollars?|pounds?|EUR|USD|GBP|CHF|k?m|[cmn]m|k?g|mg|m?l|[kMGT]i?B|inch(?:es)?|feet|miles?|hours?"
@@ -44,7 +44,7 @@ _CURRENCIES = ("€", "$", "£", "¥")
 
 
 class NumberChanges(NamedTuple):
-    """What differs between the numbers of a text and those of its translation."""
+    """Difference between the numbers of a text and those of its translation."""
 
     missing: tuple[Number, ...]
     """Numbers of the text that the translation has not, or not as often."""
@@ -139,7 +139,7 @@ _Keys = Callable[[_Item], Iterable[str]]
 
 @dataclass(frozen=True, slots=True)
 class NumberForms:
-    """How two languages write numbers."""
+    """Notation of numbers in two languages."""
 
     source: _Signs
     target: _Signs

@@ -7,7 +7,7 @@ import pytest
 
 from dragoman import Translator
 from dragoman.text.abbreviations import find_abbreviations
-from dragoman.text.rewording import reword
+from dragoman.text.reading_rules import read_by_rules
 from dragoman.text.segmentation import segment
 from dragoman.types import Pair
 from tests.paths import MODELS
@@ -33,7 +33,7 @@ ENTRIES = [
 
 def read(text: str, language: str) -> str:
     """What a model reads for a text."""
-    found = reword(text, Pair("de", "en") if language == "de" else Pair("en", "de"))
+    found = read_by_rules(text, Pair("de", "en") if language == "de" else Pair("en", "de"))
     return text if found is None else found.text
 
 

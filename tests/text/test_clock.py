@@ -3,7 +3,7 @@
 import pytest
 
 from dragoman import DecodingOptions, Translator
-from dragoman.text.rewording import reword
+from dragoman.text.reading_rules import read_by_rules
 from dragoman.types import Pair, Span
 from tests.paths import MODELS
 
@@ -47,7 +47,7 @@ UNCHANGED = [
 def test_times_are_read_in_digits_and_dates_with_the_name_of_their_month(
     text: str, read: str, pair: Pair
 ) -> None:
-    found = reword(text, pair)
+    found = read_by_rules(text, pair)
 
     assert found is not None
     assert found.text == read
@@ -56,13 +56,15 @@ def test_times_are_read_in_digits_and_dates_with_the_name_of_their_month(
 
 @pytest.mark.parametrize("text", UNCHANGED)
 def test_other_numbers_are_read_as_they_are(text: str) -> None:
-    assert reword(text, EN_DE) is None
+    assert read_by_rules(text, EN_DE) is None
 
 
 def test_other_languages_and_what_only_looks_like_a_time_or_date_are_read_as_they_are() -> None:
-    assert reword("It is 6 pm.", Pair("en", "fr")) is None
-    assert reword("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
-    assert reword("Am 24.12.2025, Kapitel 3.5., am 32.1., am 1.13., am 1.1.1", Pair("de", "en")) is None
+    assert read_by_rules("It is 6 pm.", Pair("en", "fr")) is None
+    assert read_by_rules("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
+    assert (
+        read_by_rules("Am 24.12.2025, Kapitel 3.5., am 32.1., am 1.13., am 1.1.1", Pair("de", "en")) is None
+    )
 
 
 @pytest.mark.parametrize(

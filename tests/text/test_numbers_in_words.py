@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from dragoman import Translator
 from dragoman.text.numbers_in_words import find_numbers_in_words
-from dragoman.text.rewording import reword
+from dragoman.text.reading_rules import read_by_rules
 from dragoman.types import Pair
 from tests.paths import MODELS
 
@@ -105,7 +105,7 @@ def test_a_number_in_words_has_its_value(number: int, joint: str, spell: Callabl
     ],
 )
 def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
-    found = reword(text, Pair("de", "en"))
+    found = read_by_rules(text, Pair("de", "en"))
 
     assert found is not None
     assert found.text == read
@@ -130,7 +130,7 @@ def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
     ],
 )
 def test_english_numbers_are_read_in_digits(text: str, read: str) -> None:
-    found = reword(text, Pair("en", "de"))
+    found = read_by_rules(text, Pair("en", "de"))
 
     assert found is not None
     assert found.text == read
@@ -148,8 +148,8 @@ fifteenth, twenty two, a hundred-odd, the hundredth, the twentieth century, im z
 
 @pytest.mark.parametrize("text", re.split(", |\n", IN_WORDS))
 def test_fractions_and_plain_numbers_stay_in_words(text: str) -> None:
-    assert reword(text, Pair("de", "en")) is None
-    assert reword(text, Pair("en", "de")) is None
+    assert read_by_rules(text, Pair("de", "en")) is None
+    assert read_by_rules(text, Pair("en", "de")) is None
 
 
 def test_numbers_in_words_come_out_in_digits() -> None:

@@ -1,4 +1,4 @@
-"""Words that models translate far worse than other spellings of them: in capitals, German with ss for ß, and
+"""Words that models translate far worse than in other letters: in capitals, German with ss for ß, and
 words after an opening quotation mark, as vocabularies have whole words only after spaces.
 
 The model reads such a word as its vocabulary is more likely to have it; the translation of one in capitals
@@ -22,7 +22,7 @@ SENTENCE_START_COST = 1.0
 HAS_SHARP_S = frozenset({"de", "deu", "ger"})
 """Languages that have ß; it is SS in capitals, and ss in Switzerland."""
 QUOTE_SPACE_BONUS = 0.1
-"""See `RespelledSegment.bonus`; docs/explanation/decisions/text.md has what was measured."""
+"""See `ReadSegment.bonus`; docs/explanation/decisions/text.md has what was measured."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
@@ -50,7 +50,7 @@ WordCost = Callable[[str], tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class RespelledSegment:
+class ReadSegment:
     """A segment as the model reads it."""
 
     text: str
@@ -75,14 +75,14 @@ class RespelledSegment:
         """
         return QUOTE_SPACE_BONUS if self.has_quote_spaces and not self.words else 0.0
 
-    def without(self, spans: Collection[Span]) -> "RespelledSegment":
+    def without(self, spans: Collection[Span]) -> "ReadSegment":
         """Return the same without the words that overlap any of the spans."""
         if self.words is None:
             return self
         words = tuple(word for word in self.words if not any(map(word.overlaps, spans)))
         return replace(self, words=words)
 
-    def of_respelled(self, first: "RespelledSegment") -> "RespelledSegment":
+    def of_read(self, first: "ReadSegment") -> "ReadSegment":
         """Return the same for the segment of `first`, of whose text this one is made."""
         words = None if self.words is None else tuple(map(first.in_segment, self.words))
         offsets = self.offsets or range(len(self.text) + 1)
@@ -106,7 +106,7 @@ class RespelledSegment:
 
 
 @dataclass(frozen=True, slots=True)
-class _RespelledPart:
+class _ReadPart:
     """A word, or a part of it between hyphens and apostrophes."""
 
     text: str
@@ -114,17 +114,15 @@ class _RespelledPart:
     """Whether it has fewer pieces in this case than in capitals, as words have rather than abbreviations."""
 
 
-class Respeller:
-    """Respells segments by a vocabulary. Safe to use from several threads."""
+class SegmentReader:
+    """Reads segments by a vocabulary. Safe to use from several threads."""
 
     def __init__(self, word_cost: WordCost) -> None:
         self._word_cost = word_cost
-        self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
+        self._cached_part = lru_cache(CACHED_PARTS)(self._read_new_part)
         self._cached_ss = lru_cache(CACHED_PARTS)(self._find_ss_in)
 
-    def respell(
-        self, segment: str, language: str, *, may_add_quote_spaces: bool = True
-    ) -> RespelledSegment | None:
+    def read(self, segment: str, language: str, *, may_add_quote_spaces: bool = True) -> ReadSegment | None:
         """Return how the model may read a segment; None if only as it is.
 
         Args:
@@ -137,7 +135,7 @@ class Respeller:
         if not is_whole:
             capitals = [word for word in capitals if self._is_likely(segment[slice(*word)], language)]
         others = self._find_ss(segment, language) if "ss" in segment and _has_sharp_s(language) else []
-        text = self._respell_words(segment, sorted((*capitals, *others)), language)
+        text = self._read_words(segment, sorted((*capitals, *others)), language)
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
@@ -147,7 +145,7 @@ class Respeller:
             return None
         has_quote_spaces = spaced != text
         offsets = _offsets(spaced, segment) if has_quote_spaces or len(text) != len(segment) else None
-        return RespelledSegment(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
+        return ReadSegment(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
 
     def _find_ss(self, segment: str, language: str) -> list[Span]:
         """Return the words with an ss that becomes a ß."""
@@ -164,43 +162,43 @@ class Respeller:
     def _find_ss_in(self, token: str, language: str) -> tuple[Span, ...]:
         """Return the same of a token, which no white space divides."""
         words = () if is_code(token) else _WORD.finditer(token)
-        return tuple(Span(*word.span()) for word in words if self._respell_word(word[0], language) != word[0])
+        return tuple(Span(*word.span()) for word in words if self._read_word(word[0], language) != word[0])
 
-    def _respell_words(self, segment: str, words: Sequence[Span], language: str) -> str:
+    def _read_words(self, segment: str, words: Sequence[Span], language: str) -> str:
         if not words:
             return segment
         pieces: list[str] = []
         end = 0
         for word in words:
-            pieces += (segment[end : word.start], self._respell_word(segment[slice(*word)], language))
+            pieces += (segment[end : word.start], self._read_word(segment[slice(*word)], language))
             end = word.end
         return "".join((*pieces, segment[end:]))
 
-    def _respell_word(self, word: str, language: str) -> str:
-        return _PART.sub(lambda part: self._respell_part(part[0], language).text, word)
+    def _read_word(self, word: str, language: str) -> str:
+        return _PART.sub(lambda part: self._read_part(part[0], language).text, word)
 
     def _is_likely(self, word: str, language: str) -> bool:
         """Return whether the longest part of a word in capitals is likelier in another case."""
-        return self._respell_part(max(_PART.findall(word), key=len), language).is_likely
+        return self._read_part(max(_PART.findall(word), key=len), language).is_likely
 
-    def _respell_part(self, part: str, language: str) -> _RespelledPart:
+    def _read_part(self, part: str, language: str) -> _ReadPart:
         is_short = len(part) <= MAX_CACHED_LETTERS
-        return (self._cached_part if is_short else self._respell_new_part)(part, language)
+        return (self._cached_part if is_short else self._read_new_part)(part, language)
 
-    def _respell_new_part(self, part: str, language: str) -> _RespelledPart:
+    def _read_new_part(self, part: str, language: str) -> _ReadPart:
         if not part.replace("ß", "").isupper():
-            return _RespelledPart(self._with_sharp_s(part) if "ss" in part else part, is_likely=False)
+            return _ReadPart(self._with_sharp_s(part) if "ss" in part else part, is_likely=False)
         lower = to_lower(part, language)
         if lower == part or not part[0].isalpha():  # has no lower case, or follows an apostrophe
-            return _RespelledPart(lower, is_likely=False)
+            return _ReadPart(lower, is_likely=False)
         num_pieces, _ = self._word_cost(part)
         text, num_likely, cost = self._likely_case(lower, part[0])
         if "ss" in lower[1:] and _has_sharp_s(language):
             with_sharp_s = self._likely_case(lower[0] + lower[1:].replace("ss", "ß"), part[0])
             text, num_likely, cost = min((text, num_likely, cost), with_sharp_s, key=lambda each: each[-1])
         if num_pieces == 1 < min(len(part), num_likely):
-            return _RespelledPart(part, is_likely=False)
-        return _RespelledPart(text, is_likely=num_likely < num_pieces)
+            return _ReadPart(part, is_likely=False)
+        return _ReadPart(text, is_likely=num_likely < num_pieces)
 
     def _with_sharp_s(self, part: str) -> str:
         """Return a part with ß for ss if the vocabulary has it in fewer pieces so, and more often."""

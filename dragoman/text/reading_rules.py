@@ -11,7 +11,7 @@ from dragoman.text.abbreviations import find_abbreviations
 from dragoman.text.clock import find_times
 from dragoman.text.dates import GERMAN_MONTHS, find_dates
 from dragoman.text.numbers_in_words import find_numbers_in_words
-from dragoman.text.respelling import RespelledSegment
+from dragoman.text.reading import ReadSegment
 from dragoman.types import Pair, Span
 
 MINUS = re.compile(
@@ -25,7 +25,7 @@ _GERMAN_FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner?
 _FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")
 
 
-def reword(segment: str, pair: Pair) -> RespelledSegment | None:
+def read_by_rules(segment: str, pair: Pair) -> ReadSegment | None:
     """Return a segment with all of them so written; None if the model may read it as it is."""
     language = read_language(pair)
     if language is None:
@@ -42,12 +42,12 @@ def reword(segment: str, pair: Pair) -> RespelledSegment | None:
         pieces += (segment[end : span.start], read)
         offsets += (*range(end, span.start), *[span.start] * len(read))
         end = span.end
-    return RespelledSegment("".join((*pieces, segment[end:])), (), (*offsets, *range(end, len(segment) + 1)))
+    return ReadSegment("".join((*pieces, segment[end:])), (), (*offsets, *range(end, len(segment) + 1)))
 
 
 @lru_cache(256)
 def read_language(pair: Pair) -> str | None:
-    """Return the source language, `de` or `en`, if its texts are reworded; None for other pairs."""
+    """Return the source language, `de` or `en`, if its texts are read by rules; None for other pairs."""
     source, target = (_CODES.get(code, code) for code in map(primary_subtag, pair))
     return source if {source, target} == {"de", "en"} else None
 
