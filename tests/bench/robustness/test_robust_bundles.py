@@ -15,7 +15,7 @@ from bench.provenance import RESULTS, read_result
 from bench.robustness.__main__ import judge_references, main
 from bench.robustness.faults import invented
 from bench.robustness.inputs import FOLDER, TARGETS, RequiredItem, Rule, read_inputs
-from bench.robustness.required_items import places
+from bench.robustness.required_items import positions
 from bench.robustness.verdicts import BEAM_SIZES, Rates, judge, listed_pairs, rates_of, translate_and_judge
 from dragoman import Pair, Router
 from tests.paths import MODELS, TINY
@@ -71,7 +71,7 @@ def test_items_to_keep_are_in_the_input_equally_often() -> None:
         (given.id, str(wanted), times, found)
         for pair, given in EVERY
         for wanted, times in Counter(given.kept).items()
-        if times != (found := len(places(wanted, given.text, pair.source, pair.source)))
+        if times != (found := len(positions(wanted, given.text, pair.source, pair.source)))
     ]
 
     assert wrong == []

@@ -4,7 +4,7 @@ import pytest
 
 from bench.robustness.faults import count_sentences, invented, is_empty, looped
 from bench.robustness.inputs import Input, RequiredItem, Rule
-from bench.robustness.required_items import find_missing_words, lost, places
+from bench.robustness.required_items import find_missing_words, lost, positions
 from bench.robustness.verdicts import Rates, Verdict, by_kind, judge, rates_of
 from dragoman import Pair
 
@@ -348,7 +348,7 @@ def test_a_word_required_twice_must_occur_twice() -> None:
     assert len(find_missing_words(wanted, "nono", "en", "de")) == 3
 
 
-def test_places_are_those_in_the_text() -> None:
+def test_positions_are_those_in_the_text() -> None:
     text = "at 2:30 p.m. or 14:30"
 
-    assert places(RequiredItem(Rule.TIME, ("14:30 Uhr",)), text, "en", "de") == [3, 16]
+    assert positions(RequiredItem(Rule.TIME, ("14:30 Uhr",)), text, "en", "de") == [3, 16]
