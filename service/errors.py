@@ -1,4 +1,72 @@
-"""Errors of the service in one shape: fields, a message made of them, and what a client sees of it."""
+"""Errors of the service in one shape: fields, a message made of them, and what a client sees of it.
+
+All of them, each with the kind that a client sees. `-`: the server failed, `http/errors.py` chooses, or no
+client of the server sees it:
+
+    ServiceError                      -
+        FieldInvalid                  invalid_input
+            KeyInvalid                invalid_input
+            RatesInvalid              invalid_input
+            GlossaryInvalid           invalid_input
+            MemoryInvalid             invalid_input
+            TextsTooLong              too_large
+        NotStored                     not_found
+            UnknownGlossary           not_found
+            UnknownMemory             not_found
+            UnknownPair               not_found
+        AccountsError                 -
+            KeyRejected               unauthenticated
+                MissingKey            unauthenticated
+                UnknownKey            unauthenticated
+            ScopeMissing              forbidden
+            QuotaExceeded             quota_exceeded
+            RateLimited               -
+            StoreError                -
+                DatabaseUrlInvalid    -
+                SchemaUnknown         -
+                NoDatabase            -
+        UnknownDictionary             not_found
+        TooManyGlossaries             invalid_input
+        TooManyMemories               invalid_input
+        ModelIndexError               store_unavailable
+        UnknownModel                  not_found
+        ModelExists                   conflict
+        ModelBusy                     conflict
+        NotEnoughModelSpace           no_room
+        ModelsNotWritable             store_unavailable
+        FileFormatError               -
+            FileLimitError            -
+        FileUnreadable                store_unavailable
+        BatchError                    -
+            BatchRejected             -
+                OtherJob              -
+                JournalDamaged        -
+                InputProblem          -
+                InputChanged          -
+                OutputProblem         -
+                OutputBusy            -
+                ClusterMissing        -
+                EngineDiffers         -
+            BatchStopped              -
+                JobCancelled          -
+                ReadingStopped        -
+                JournalFailed         -
+                OutputFailed          -
+                ClusterFailed         -
+                PartitionDamaged      -
+        JobError                      not_found
+            UnknownJob                not_found
+            UnknownDocument           not_found
+            DocumentNotReady          not_ready
+            NoResult                  not_found
+            FilesUnavailable          store_unavailable
+            FileRejected              not_found
+            TooManyJobs               overloaded
+            JobsFull                  no_room
+            TooManyBytes              quota_exceeded
+            JobUnreadable             not_found
+            LeaseLost                 not_found
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

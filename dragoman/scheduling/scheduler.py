@@ -1,7 +1,12 @@
 """The engine's threads: one per replica, with one queue for all.
 
-A replica repeats: admit waiting sources, then encode some of them or make one step, and deliver what is done.
-It sleeps when there is nothing to do.
+The loop of each replica, which `_serve`, `_take` and `Replica.step` spell out:
+
+    while not closed:
+        fail sources whose deadline has passed, drop cancelled ones
+        admit its share of the waiting sources of each tier, first those of whom was served least
+        sleep if the replica has none
+        encode some of them, or make one step for all, and deliver what is done
 """
 
 import atexit

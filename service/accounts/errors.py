@@ -1,19 +1,4 @@
-"""Errors that accounts raise on purpose.
-
-AccountsError
-├─ KeyRejected             the caller needs another key
-│  ├─ MissingKey          no key was presented, and the server requires one
-│  └─ UnknownKey          there is no such key, or it has expired or was revoked
-├─ ScopeMissing           the key does not have the scope that the request needs
-├─ QuotaExceeded          the key has used up its characters of this month
-├─ RateLimited            too many requests in too short a time
-├─ KeyInvalid             a key cannot be created or revoked
-├─ RatesInvalid           a setting of rates cannot be used
-└─ StoreError             the operator must fix it; names the database and the cause
-   ├─ DatabaseUrlInvalid  the setting cannot be used
-   ├─ SchemaUnknown       another version of this program created the tables
-   └─ NoDatabase          the operation needs a database, and none is set
-"""
+"""Errors that accounts raise on purpose; `service/errors.py` has the tree of all errors."""
 
 from collections.abc import Mapping
 

@@ -1,23 +1,4 @@
-"""Errors that end a job before its files are written.
-
-BatchError
-├─ BatchRejected        the job cannot be done as requested; a retry would be rejected as well
-│  ├─ OtherJob          the journal belongs to a job with other input, options or bundles
-│  ├─ JournalDamaged    the journal does not contain what was written to it
-│  ├─ InputProblem      a file cannot be read in its format
-│  ├─ InputChanged      a file changed after the job began
-│  ├─ OutputProblem     files cannot be written to the output
-│  ├─ OutputBusy        another run is writing to the same output
-│  ├─ ClusterMissing    Ray, or a library that it needs, is not installed
-│  └─ EngineDiffers     a node of the cluster has other bundles or versions than the driver
-└─ BatchStopped         finished work is kept: the same command with --resume continues
-   ├─ JobCancelled      the job was cancelled
-   ├─ ReadingStopped    the process that reads a file was stopped
-   ├─ OutputFailed      a file could not be written, for example because the disk is full
-   ├─ JournalFailed     the journal could not be read or written, for example because the disk is full
-   ├─ ClusterFailed     the cluster could not be reached, or work on it failed
-   └─ PartitionDamaged  a partition of a cluster is not the same as what was written
-"""
+"""Errors that end a job before its files are written; `service/errors.py` has the tree of all errors."""
 
 from dragoman.errors import DragomanError
 from service.errors import ServiceError

@@ -1,18 +1,4 @@
-"""Errors of jobs, with the kind of error that a client sees.
-
-JobError
-├─ UnknownJob       the caller has no such job
-├─ UnknownDocument  there is no such document, or this is not its document key
-├─ DocumentNotReady the document has not ended
-├─ NoResult         the job has no result
-├─ FileRejected     a file cannot be translated
-├─ FilesUnavailable files cannot be stored or read
-├─ TooManyJobs      the caller has the maximum number of unfinished jobs
-├─ JobsFull         the file would exceed the byte limit of all jobs
-├─ TooManyBytes     the file would exceed the caller's byte limit
-├─ JobUnreadable    a row of the database is not a job that this version knows
-└─ LeaseLost        another worker has taken over the job
-"""
+"""Errors of jobs; `service/errors.py` has the tree of all errors."""
 
 from service.errors import RETRY_AFTER, ErrorKind, ServiceError
 
