@@ -8,7 +8,7 @@ from service.api.libretranslate.api import libretranslate_api
 from service.api.native.api import native_api
 from service.api.openai.api import openai_api
 from service.api.services import ApiDefinition, Services
-from service.settings.settings import split_names
+from service.settings.groups import split_names
 
 
 def enabled_apis(services: Services) -> list[ApiDefinition]:

@@ -31,7 +31,8 @@ from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
 from service.formats.registry import is_known
 from service.models.engine import find_models, open_router, translator_options
-from service.settings.settings import Settings, split_names
+from service.settings.groups import split_names
+from service.settings.settings import Settings
 from service.translation.options import TranslationOptions
 
 CHUNKS = ChunkLimits()

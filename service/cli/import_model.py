@@ -10,7 +10,8 @@ import typer
 from dragoman.errors import BundleError
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_FAILED
-from service.settings.settings import load_settings, split_names
+from service.settings.groups import split_names
+from service.settings.settings import load_settings
 
 app = cli_options.new_command()
 

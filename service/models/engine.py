@@ -11,8 +11,9 @@ from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from service.formats.limits import FileLimits, can_limit_processes
+from service.settings.groups import EngineSettings, JobSettings, ModelSettings, split_names
 from service.settings.model_folders import ModelFolders
-from service.settings.settings import Settings, SettingsError, split_names
+from service.settings.settings import Settings, SettingsError
 
 logger = logging.getLogger(__name__)
 MORE_MODELS = "`dragoman pull NAME` or `dragoman import MODEL` adds a model"
@@ -35,7 +36,7 @@ def client_file_limits(settings: Settings) -> FileLimits | None:
     return replace(file_limits(settings), max_bytes=max(settings.max_job_bytes, settings.max_document_bytes))
 
 
-def file_limits(settings: Settings) -> FileLimits:
+def file_limits(settings: JobSettings) -> FileLimits:
     """Return the limits even if they are disabled for clients' files.
 
     Raises:
@@ -113,7 +114,7 @@ def open_router(settings: Settings, engine_metrics: EngineMetrics = NO_METRICS) 
     return Router.open(folders.find, translators=translators, options=options)
 
 
-def translator_options(settings: Settings) -> TranslatorOptions:
+def translator_options(settings: EngineSettings) -> TranslatorOptions:
     """Return how the settings open every bundle."""
     return TranslatorOptions(
         replicas=settings.replicas,
@@ -125,7 +126,7 @@ def translator_options(settings: Settings) -> TranslatorOptions:
     )
 
 
-def find_models(settings: Settings) -> dict[str, Path]:
+def find_models(settings: ModelSettings) -> dict[str, Path]:
     """Return the folders of the models that the settings name, by folder name; without a name, of all.
 
     Raises:
@@ -146,7 +147,7 @@ def find_models(settings: Settings) -> dict[str, Path]:
     return found
 
 
-def preloaded(settings: Settings, router: Router) -> tuple[str, ...]:
+def preloaded(settings: ModelSettings, router: Router) -> tuple[str, ...]:
     """Return the names of the bundles to open before the first request.
 
     Raises:

@@ -11,7 +11,8 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from service.formats.registry import installed_suffixes
-from service.settings.settings import Settings, split_names
+from service.settings.groups import split_names
+from service.settings.settings import Settings
 
 STATIC = Path(__file__).parent / "static"
 API = "native"

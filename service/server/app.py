@@ -37,7 +37,8 @@ from service.models.engine import client_file_limits
 from service.models.watcher import ModelWatcher
 from service.page.routes import page_options, page_routes
 from service.server.telemetry import Telemetry, TelemetryOptions
-from service.settings.settings import Settings, split_names
+from service.settings.groups import ApiSettings, split_names
+from service.settings.settings import Settings
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.inference import Inference
 from service.translation.limits import TextLimits
@@ -149,7 +150,7 @@ def telemetry_options(settings: Settings) -> TelemetryOptions:
 
 
 def _open_glossaries(
-    settings: Settings, accounts: Accounts, kept: JobStorage | None, resources: ExitStack
+    settings: ApiSettings, accounts: Accounts, kept: JobStorage | None, resources: ExitStack
 ) -> GlossaryService:
     """Open the glossaries: in the database of accounts, else in that of jobs, else in a temporary one."""
     database = accounts.database or (None if kept is None else kept.store.database)
@@ -165,7 +166,7 @@ def _open_glossaries(
     return GlossaryService(GlossaryStore(database, limits))
 
 
-def _open_documents(settings: Settings, jobs: JobService | None) -> DocumentService | None:
+def _open_documents(settings: ApiSettings, jobs: JobService | None) -> DocumentService | None:
     """Open the documents of DeepL's and LibreTranslate's clients; they are jobs, and need these enabled."""
     if settings.documents == "off":
         return None
@@ -177,7 +178,7 @@ def _open_documents(settings: Settings, jobs: JobService | None) -> DocumentServ
     return DocumentService(jobs)
 
 
-async def _warm_up(translation_service: TranslationService, settings: Settings) -> None:
+async def _warm_up(translation_service: TranslationService, settings: ApiSettings) -> None:
     """Load what the first requests would wait for."""
     if split_names(settings.apis) != ("native",):
         # Python loads the names of all languages at once, and holds the interpreter for 0.15 s.

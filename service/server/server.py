@@ -18,6 +18,7 @@ from service.models.engine import open_router, preloaded
 from service.server.app import create_app, telemetry_options
 from service.server.sockets import open_sockets
 from service.server.telemetry import Telemetry
+from service.settings.groups import NetworkSettings
 from service.settings.settings import Settings, log_ignored_variables
 from service.telemetry.logs import configure_logs
 
@@ -102,7 +103,7 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
     return DrainingServer(config, ShutdownOptions(settings.drain_s, settings.stop_timeout_s, start_draining))
 
 
-def describe_start(models: Sequence[str], preloaded_models: Sequence[str], settings: Settings) -> str:
+def describe_start(models: Sequence[str], preloaded_models: Sequence[str], settings: NetworkSettings) -> str:
     """Return the line that says which models are served, and the address of the page."""
     noun = "model" if len(models) == 1 else "models"
     loaded = f"{', '.join(preloaded_models)} loaded" if preloaded_models else "loaded on first use"
@@ -113,7 +114,7 @@ def describe_start(models: Sequence[str], preloaded_models: Sequence[str], setti
     return f"{line}; open http://{host}:{settings.port}{settings.root_path}"
 
 
-def _is_port_in_use(settings: Settings) -> bool:
+def _is_port_in_use(settings: NetworkSettings) -> bool:
     """Return whether another process listens on the port. Any other problem is uvicorn's to report."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     with socket.socket(family) as probe:

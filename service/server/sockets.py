@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from service.settings.settings import Settings, SettingsError
+from service.settings.groups import NetworkSettings
+from service.settings.settings import SettingsError
 
 logger = logging.getLogger(__name__)
 
 
 @contextmanager
-def open_sockets(settings: Settings) -> Iterator[list[socket.socket] | None]:
+def open_sockets(settings: NetworkSettings) -> Iterator[list[socket.socket] | None]:
     """Open the sockets until the block ends; None if uvicorn is to listen on `host` and `port`.
 
     Raises:
@@ -68,7 +69,7 @@ def _remove_stale_socket(path: Path) -> None:
     raise FileExistsError(None, "another process listens on it")
 
 
-def _open_shared_socket(settings: Settings) -> socket.socket:
+def _open_shared_socket(settings: NetworkSettings) -> socket.socket:
     """Return a socket bound to a port that other processes can bind as well. Raises OSError."""
     [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
         settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE

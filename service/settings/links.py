@@ -5,7 +5,7 @@ DRAGOMAN_PORT=tcp://10.0.0.1:8000 and others, as Docker does for linked containe
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -15,19 +15,6 @@ LINK_NAME = re.compile(
 SIMILAR = 0.75
 """Similarity (`difflib.SequenceMatcher.ratio`) from which a name is probably a misspelt one."""
 LINK_VALUE = re.compile(r"(tcp|udp|sctp)://.+:(\d+)")
-SECURITY = frozenset(
-    (
-        "requires_key", "database_url", "metrics", "discovery", "rate_limit", "rate_storage_url",
-        "trusted_proxies", "cors_origins", "reload_endpoint", "file_isolation",
-        "file_memory_bytes", "file_cpu_s", "file_timeout_s", "log_texts", "log_addresses",
-        "segment_cache", "host", "uds", "uds_mode", "max_body_bytes", "max_document_bytes",
-        "max_job_bytes", "max_connections", "max_connections_of_address", "max_bodies",
-        "max_bodies_of_address", "max_jobs_bytes", "max_jobs_bytes_of_key", "max_uploads_bytes",
-        "max_uploads_bytes_of_client", "max_jobs_of_key", "max_texts", "max_characters",
-        "request_timeout_s", "client_timeout_s",
-    )
-)  # fmt: skip
-"""Settings whose misspelt names end the start: without them the server may be open to others."""
 
 
 def without_service_links(variables: Mapping[str, str | None]) -> dict[str, str | None]:
@@ -73,12 +60,14 @@ def unknown_variables(
     return found
 
 
-def describe_misspelt(variables: Mapping[str, str], prefix: str, settings: Sequence[str]) -> str:
-    """Return which variables are probably misspelt settings of `SECURITY`; empty if there are none."""
+def describe_misspelt(
+    variables: Mapping[str, str], prefix: str, settings: Sequence[str], security: Collection[str]
+) -> str:
+    """Return which variables are probably misspelt settings of `security`; empty if there are none."""
     problems = [
         f"{each.name} is not a setting; did you mean {prefix}{each.nearest.upper()}?"
         for each in unknown_variables(variables, prefix, settings)
-        if each.is_similar and each.nearest in SECURITY
+        if each.is_similar and each.nearest in security
     ]
     return "; ".join([*problems, "correct the name, or remove the variable"] if problems else [])
 

@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from service.settings.groups import split_names
 from service.settings.links import describe_ignored
-from service.settings.settings import ENV_PREFIX, Settings, SettingsError, load_settings, split_names
+from service.settings.settings import ENV_PREFIX, Settings, SettingsError, load_settings
 
 NOT_OCTAL = ("999", "0o660", "66", "rw-")
 NO_PREFIXES = ("translator", "/translator/", "/", "/a b", "//a", "/a?b")

@@ -15,7 +15,7 @@ from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import MAX_TERMS
 from service.http.openapi import DocumentedModel, examples
-from service.settings.settings import MAX_TEXTS
+from service.settings.groups import MAX_TEXTS
 from service.text.modes import PlaceholderMode
 from service.translation.memory import MemoryUse
 from service.translation.options import TranslationOptions

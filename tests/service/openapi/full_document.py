@@ -13,7 +13,8 @@ from fastapi import FastAPI
 
 from dragoman.routing.router import Router
 from service.server.app import create_app
-from service.settings.settings import APIS, Settings
+from service.settings.groups import APIS
+from service.settings.settings import Settings
 
 
 def full_document() -> dict[str, Any]:
