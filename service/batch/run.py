@@ -94,7 +94,7 @@ def reports_failures(problems_path: Path) -> bool:
 def first_failure(problems_path: Path) -> str | None:
     """Return the position and the problem of the first untranslated entry; None if there is none."""
     record = next(_problems(problems_path, {UNTRANSLATED}), None)
-    return None if record is None else f"{record['file']}: {record['place']}: {record['problem']}"
+    return None if record is None else f"{record['file']}: {record['location']}: {record['problem']}"
 
 
 def _problems(problems_path: Path, outcomes: Collection[str]) -> Iterator[Mapping[str, str]]:
@@ -119,7 +119,7 @@ class _ProblemsFile:
             self.target = self.opened.enter_context(write_atomically(self.path))
         record = {
             "file": file.name,
-            "place": entry.place,
+            "place": entry.location,
             "outcome": outcome,
             "problem": problem,
             "text": entry.text,

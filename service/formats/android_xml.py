@@ -74,7 +74,7 @@ class TextReader:
 
 @dataclass(frozen=True, slots=True)
 class AndroidNotation:
-    """How a string is written."""
+    """Notation of a string."""
 
     is_cdata: bool
     is_quoted: bool
@@ -170,7 +170,7 @@ class AndroidXmlFormat(XmlFormat):
         else:
             yield from self._items(element, f"{element.local} {name}")
 
-    def _items(self, parent: Element, place: str) -> Iterator[TextPart]:
+    def _items(self, parent: Element, location: str) -> Iterator[TextPart]:
         items = parent.children("item")
         by_quantity = {item.attribute("quantity") or "": item for item in items}
         is_plural = parent.local == "plurals"
@@ -184,15 +184,15 @@ class AndroidXmlFormat(XmlFormat):
                 yield node.raw
                 continue
             number += 1
-            yield from _string(node, f"{place}, {node.attribute('quantity') or f'item {number}'}")
+            yield from _string(node, f"{location}, {node.attribute('quantity') or f'item {number}'}")
             if node is items[-1]:
                 for quantity, item in added.items():
-                    yield _added_item(item, quantity, f"{place}, {quantity}", space)
+                    yield _added_item(item, quantity, f"{location}, {quantity}", space)
         yield parent.close
 
 
-def _string(element: Element, place: str) -> Iterator[TextPart]:
-    found = _runs(element, place)
+def _string(element: Element, location: str) -> Iterator[TextPart]:
+    found = _runs(element, location)
     if not found:
         yield element.raw
         return
@@ -201,8 +201,8 @@ def _string(element: Element, place: str) -> Iterator[TextPart]:
     yield element.close
 
 
-def _added_item(item: Element, quantity: str, place: str, space: str) -> TextUnit | str:
-    found = _runs(item, place)
+def _added_item(item: Element, quantity: str, location: str, space: str) -> TextUnit | str:
+    found = _runs(item, location)
     if not found:
         return ""
     opened = _QUANTITY.sub(lambda own: f"{own[1]}{quantity}", item.open, count=1)
@@ -210,14 +210,14 @@ def _added_item(item: Element, quantity: str, place: str, space: str) -> TextUni
     return runs_unit(found, None, lambda items: f"{space}{opened}{notation.write(items)}{item.close}")
 
 
-def _runs(element: Element, place: str) -> list[TextRun | InlineItem]:
+def _runs(element: Element, location: str) -> list[TextRun | InlineItem]:
     """Return the content of a string; empty if it has no words."""
     if not element.elements and _REFERENCE.fullmatch(element.text):
         return []
     items = list(_items(element, AndroidNotation.of(element)))
     if not has_words("".join(item.text for item in items)):
         return []
-    return list(text_runs(pair_halves(items), place, keeps_space=True))
+    return list(text_runs(pair_halves(items), location, keeps_space=True))
 
 
 def _items(parent: Element, notation: AndroidNotation) -> Iterator[InlineItem]:

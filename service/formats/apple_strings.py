@@ -100,19 +100,19 @@ class _Reader:
         text = key.text if value is None else value.text
         if not selected.has(key.text) or not has_words(text):
             return
-        place = f"line {self._lines.line_of(key.start)}, key {key.text[:_MAX_SHOWN]}"
+        location = f"line {self._lines.line_of(key.start)}, key {key.text[:_MAX_SHOWN]}"
         if value is None:
-            unit = message_unit(text, place, "", lambda said: f' = "{_escape(said)}"')
+            unit = message_unit(text, location, "", lambda translation: f' = "{_escape(translation)}"')
             yield Slot(key.end, key.end, unit)
             return
-        own = self._text[value.start : value.end]
-        keeps_line_feeds = "\n" in own and "\\n" not in own
+        raw = self._text[value.start : value.end]
+        keeps_line_feeds = "\n" in raw and "\\n" not in raw
 
-        def spell(said: str) -> str:
-            lines = said.split("\n") if keeps_line_feeds else [said]
+        def render(translation: str) -> str:
+            lines = translation.split("\n") if keeps_line_feeds else [translation]
             return '"{}"'.format("\n".join(map(_escape, lines)))
 
-        yield Slot(value.start, value.end, message_unit(text, place, own, spell))
+        yield Slot(value.start, value.end, message_unit(text, location, raw, render))
 
     def _decoded(self, found: re.Match[str], at: int) -> str:
         if found[1]:

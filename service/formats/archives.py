@@ -201,14 +201,14 @@ WriteNested = Callable[[Element], str]
 
 @dataclass(frozen=True, slots=True)
 class ParagraphFormat:
-    """How a format finds and writes its paragraphs."""
+    """Functions by which a format finds and writes its paragraphs."""
 
     paragraphs: frozenset[Name]
     left_alone: frozenset[Name]
     """Elements that are copied with all paragraphs in them."""
     find: Callable[[Element, str, WriteNested], list[TextRun | InlineItem]]
     """Returns the content of a paragraph, given its location and how to write the paragraphs in it."""
-    spell: Callable[[Element, Sequence[InlineItem]], str]
+    render: Callable[[Element, Sequence[InlineItem]], str]
     """Returns a paragraph with this content."""
 
     def parts(
@@ -232,46 +232,46 @@ class ParagraphFormat:
             lambda part: (self.passage(part, f"{before}paragraph {next(numbers)}"),),
         )
 
-    def passage(self, element: Element, place: str) -> TextUnit:
+    def passage(self, element: Element, location: str) -> TextUnit:
         """Return a paragraph as a unit: its own entries, then those of the paragraphs in it."""
         nested = list(self._nested(element))
-        inner = [self.passage(other, f"{place}, inside") for other in nested]
-        found = self.find(element, place, _raw)
-        own = entries_in(found)
+        inner = [self.passage(other, f"{location}, inside") for other in nested]
+        found = self.find(element, location, _raw)
+        outer = entries_in(found)
 
-        def spell(texts: Sequence[TargetText]) -> str:
-            spelt: dict[int, str] = {}
-            at = len(own)
+        def render(texts: Sequence[TargetText]) -> str:
+            rendered: dict[int, str] = {}
+            at = len(outer)
             for other, passage in zip(nested, inner, strict=True):
-                spelt[id(other)] = passage.write(texts[at : at + len(passage.entries)])
+                rendered[id(other)] = passage.write(texts[at : at + len(passage.entries)])
                 at += len(passage.entries)
-            if [text.text for text in texts[: len(own)]] == [entry.text for entry in own]:
-                return self._outer(element, lambda other: spelt[id(other)])
-            inside = self.find(element, place, lambda other: spelt[id(other)])
-            return self.spell(element, fill_runs(inside, texts[: len(own)]))
+            if [text.text for text in texts[: len(outer)]] == [entry.text for entry in outer]:
+                return self._outer(element, lambda other: rendered[id(other)])
+            inside = self.find(element, location, lambda other: rendered[id(other)])
+            return self.render(element, fill_runs(inside, texts[: len(outer)]))
 
-        return Unit(own + joined(inner).entries, spell, element.raw)
+        return Unit(outer + joined(inner).entries, render, element.raw)
 
-    def inside(self, element: Element, place: str) -> TextPart:
+    def inside(self, element: Element, location: str) -> TextPart:
         """Return an element with the paragraphs in it as entries."""
         if element.name in self.paragraphs:
-            return self.passage(element, place)
+            return self.passage(element, location)
         if element.name in self.left_alone:
             return element.raw
         inner = [
-            self.inside(node, place) if isinstance(node, Element) else node.raw for node in element.nodes
+            self.inside(node, location) if isinstance(node, Element) else node.raw for node in element.nodes
         ]
         return joined([element.open, *inner, element.close])
 
-    def written(self, element: Element, spelt: WriteNested) -> str:
-        """Return an element with the paragraphs in it as `spelt` writes them."""
+    def written(self, element: Element, write: WriteNested) -> str:
+        """Return an element with the paragraphs in it as `write` writes them."""
         if element.name in self.paragraphs:
-            return spelt(element)
-        return element.raw if element.name in self.left_alone else self._outer(element, spelt)
+            return write(element)
+        return element.raw if element.name in self.left_alone else self._outer(element, write)
 
-    def _outer(self, element: Element, spelt: WriteNested) -> str:
+    def _outer(self, element: Element, write: WriteNested) -> str:
         inner = [
-            self.written(node, spelt) if isinstance(node, Element) else node.raw for node in element.nodes
+            self.written(node, write) if isinstance(node, Element) else node.raw for node in element.nodes
         ]
         return f"{element.open}{''.join(inner)}{element.close}"
 

@@ -154,15 +154,15 @@ class TmxFormat(XmlFormat):
             )
 
     def _unit(self, unit: Element, variant: Element, number: int) -> TextPart:
-        place = f"unit {unit.attribute('tuid') or number}"
+        location = f"unit {unit.attribute('tuid') or number}"
         segments = variant.children("seg")
-        found = parse_segment(segments[0], place) if segments else []
+        found = parse_segment(segments[0], location) if segments else []
         entries = entries_in(found)
         if not entries:
             return unit.raw
         attribute = "xml:lang" if Name(XML_NAMESPACE, "lang") in variant.attributes else "lang"
 
-        def spell(texts: Sequence[TargetText]) -> str:
+        def render(texts: Sequence[TargetText]) -> str:
             if not any(text.text for text in texts):
                 return unit.raw
             attributes, properties = variant_marks(texts)
@@ -170,7 +170,7 @@ class TmxFormat(XmlFormat):
             opened = f'<tuv {attribute}="{self.options.target}"{attributes}>'
             return _insert_variant(unit, f"{opened}{inner}</tuv>")
 
-        return Unit(entries, spell)
+        return Unit(entries, render)
 
 
 def _insert_variant(unit: Element, variant: str) -> str:
@@ -195,17 +195,17 @@ _LINE_BREAKS = frozenset(["lb", "x-br", "br"])
 
 
 def parse_segment(
-    element: Element, place: str, translated_segments: Mapping[str, Element] | None = None
+    element: Element, location: str, translated_segments: Mapping[str, Element] | None = None
 ) -> list[TextRun | InlineItem]:
     """Return the content of a `source`, `seg-source` or `seg` element; its white space is significant.
 
     Args:
         element: segments marked in it (`mrk` of type `seg`) are separate texts.
-        place: location of the texts.
+        location: that of the texts.
         translated_segments: segments of the target that are already translated, by their `mid`.
     """
     return list(
-        text_runs(pair_halves(list(_content(element, translated_segments or {}))), place, keeps_space=True)
+        text_runs(pair_halves(list(_content(element, translated_segments or {}))), location, keeps_space=True)
     )
 
 
@@ -304,21 +304,21 @@ class XliffFormat(XmlFormat):
 def _unit(unit: Element, number: int) -> TextPart:
     if unit.attribute("translate") == "no":
         return unit.raw
-    place = f"unit {unit.attribute('id') or number}"
+    location = f"unit {unit.attribute('id') or number}"
     if unit.local == "trans-unit":
-        return _target_unit(unit, place, unit) or unit.raw
+        return _target_unit(unit, location, unit) or unit.raw
     parts: list[TextPart] = [unit.open]
     for node in unit.nodes:
         is_segment = isinstance(node, Element) and node.name == Name(unit.name.uri, "segment")
-        passage = _target_unit(node, place, unit) if isinstance(node, Element) and is_segment else None
+        passage = _target_unit(node, location, unit) if isinstance(node, Element) and is_segment else None
         parts.append(passage or node.raw)
     segments = joined([*parts, unit.close])
     return Unit(
-        segments.entries, lambda texts: add_unit_note(unit, segments.write(texts), texts), segments.own
+        segments.entries, lambda texts: add_unit_note(unit, segments.write(texts), texts), segments.raw
     )
 
 
-def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
+def _target_unit(parent: Element, location: str, unit: Element) -> TextUnit | None:
     """Return the element around a source as a unit with a target; None if there is nothing to translate."""
     sources, targets = parent.children("source"), parent.children("target")
     if len(sources) != 1:
@@ -335,13 +335,13 @@ def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
         return None
     if any(map(has_text_between_segments, targets)) or not done.keys() <= mids:
         return None  # it was translated in other segments
-    found = parse_segment(source, place, done)
+    found = parse_segment(source, location, done)
     entries = messages_in(found)
     if not entries:
         return None
     is_first = parent is unit
 
-    def spell(texts: Sequence[TargetText]) -> str:
+    def render(texts: Sequence[TargetText]) -> str:
         if not any(text.text for text in texts):
             return parent.raw
         inner = write_segment(found, texts)
@@ -355,7 +355,7 @@ def _target_unit(parent: Element, place: str, unit: Element) -> TextUnit | None:
         target = f"{start_tag}>{inner}</{source.prefix}target>{note}"
         return f"{opened}{''.join(_nodes(parent, target))}{parent.close}"
 
-    return Unit(entries, spell)
+    return Unit(entries, render)
 
 
 def _nodes(parent: Element, target: str) -> Iterator[str]:

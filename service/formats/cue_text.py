@@ -41,15 +41,15 @@ _ASS_ESCAPE = re.compile("\\\\[h{}\u2060]")
 _ASS_WRITTEN = {character: escape for escape, character in _ASS_ESCAPES.items()}
 
 
-def cue_runs(text: str, style: TagStyle, place: str) -> list[TextRun | InlineItem]:
+def cue_runs(text: str, style: TagStyle, location: str) -> list[TextRun | InlineItem]:
     """Return the text of a cue, with its tags; it has at most one run.
 
     Args:
         text: lines of the cue, joined with spaces.
         style: tag syntax.
-        place: location of the entry.
+        location: that of the entry.
     """
-    return list(text_runs(list(_items(text, style)), place))
+    return list(text_runs(list(_items(text, style)), location))
 
 
 def _items(text: str, style: TagStyle) -> Iterator[InlineItem]:

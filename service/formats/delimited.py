@@ -206,9 +206,9 @@ def _record_parts(record: Record, selected: Sequence[tuple[int, str]], delimiter
         if value and not value.isspace():
             if before:
                 yield before
-            spell = _quote_cell if cell.startswith('"') else partial(_encode_cell, delimiter)
+            render = _quote_cell if cell.startswith('"') else partial(_encode_cell, delimiter)
             entry = Entry(value, f"line {record.number}, column {column}")
-            yield slot(entry, cell.encode(), spell)
+            yield slot(entry, cell.encode(), render)
             before = separator
         else:
             before += cell.encode() + separator

@@ -122,11 +122,11 @@ _VISIBLE_ON_SPACE = re.compile(":(?:u|strike|dstrike|highlight|shd|bdr)[ /]")
 """Run properties that are visible on white space."""
 
 
-def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
+def _parse_paragraph(element: Element, location: str, write: WriteNested) -> list[TextRun | InlineItem]:
     items = pair_halves(
-        collapse_fields(list(_content(element, spelt)), lambda found: _write_items(found, element.prefix))
+        collapse_fields(list(_content(element, write)), lambda found: _write_items(found, element.prefix))
     )
-    return list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), place))
+    return list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), location))
 
 
 def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:
@@ -144,7 +144,7 @@ def _write_items(items: Sequence[InlineItem], prefix: str) -> str:
     return "".join(written)
 
 
-def _content(parent: Element, spelt: WriteNested) -> Iterator[InlineItem]:
+def _content(parent: Element, write: WriteNested) -> Iterator[InlineItem]:
     """Yield the content of a paragraph or run container; the note of a text is its run's properties."""
     for node in parent.nodes:
         if isinstance(node, Chars):
@@ -152,26 +152,26 @@ def _content(parent: Element, spelt: WriteNested) -> Iterator[InlineItem]:
         if isinstance(node, Miscellaneous):
             yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif node.local == "r":
-            yield from _run(node, spelt)
+            yield from _run(node, write)
         elif node.local in _CONTAINERS and node.close:
-            yield from _container(node, spelt)
+            yield from _container(node, write)
         elif node.local not in _DROPPED and node.local != "pPr" and node.local not in _PROPERTIES:
-            yield _non_text_item(node, PARAGRAPHS.written(node, spelt))
+            yield _non_text_item(node, PARAGRAPHS.written(node, write))
 
 
-def _container(element: Element, spelt: WriteNested) -> Iterator[InlineItem]:
+def _container(element: Element, write: WriteNested) -> Iterator[InlineItem]:
     inner = element.child("sdtContent")
     properties = "".join(child.raw for child in element.elements if child.local in _PROPERTIES)
     if element.local != "sdt":
-        yield from enclosed(element.open + properties, _content(element, spelt), element.close)
+        yield from enclosed(element.open + properties, _content(element, write), element.close)
     elif inner is None or not inner.close:
         yield InlineItem(TokenKind.POINT, raw=element.raw)
     else:
         opening, closing = element.open + properties + inner.open, inner.close + element.close
-        yield from enclosed(opening, _content(inner, spelt), closing)
+        yield from enclosed(opening, _content(inner, write), closing)
 
 
-def _run(run: Element, spelt: WriteNested) -> Iterator[InlineItem]:
+def _run(run: Element, write: WriteNested) -> Iterator[InlineItem]:
     properties = run.child("rPr")
     style = "" if properties is None else _style(properties)
     lead = run.open + ("" if properties is None else properties.raw)
@@ -187,7 +187,7 @@ def _run(run: Element, spelt: WriteNested) -> Iterator[InlineItem]:
         elif node.local in _HYPHENS:
             yield InlineItem(TokenKind.TEXT, _HYPHENS[node.local], note=style)
         elif node.local not in _DROPPED:
-            yield _non_text_item(node, f"{lead}{PARAGRAPHS.written(node, spelt)}{run.close}")
+            yield _non_text_item(node, f"{lead}{PARAGRAPHS.written(node, write)}{run.close}")
 
 
 def _style(properties: Element) -> str:
@@ -240,4 +240,4 @@ class DocxFormat(ArchiveFormat):
         if not main:
             raise FileFormatError("it contains no text document; save it as .docx")
         before = dict.fromkeys(main, "") | {name: f"{name}, " for name in package.members(_OTHER_TEXT_PARTS)}
-        return [XmlMember(name, partial(PARAGRAPHS.parts, place)) for name, place in before.items()]
+        return [XmlMember(name, partial(PARAGRAPHS.parts, location)) for name, location in before.items()]

@@ -30,11 +30,11 @@ _TABS_AND_ESCAPES = re.compile(r"(\t|_x[0-9A-Fa-f]{4}_)")
 """Tabs, and characters that PowerPoint writes as their number: they stay."""
 
 
-def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
-    return list(text_runs(wrap_styles(list(_content(element, spelt)), _VISIBLE_ON_SPACE.search), place))
+def _parse_paragraph(element: Element, location: str, write: WriteNested) -> list[TextRun | InlineItem]:
+    return list(text_runs(wrap_styles(list(_content(element, write)), _VISIBLE_ON_SPACE.search), location))
 
 
-def _content(paragraph: Element, spelt: WriteNested) -> Iterator[InlineItem]:
+def _content(paragraph: Element, write: WriteNested) -> Iterator[InlineItem]:
     for node in paragraph.nodes:
         if isinstance(node, Chars):
             continue  # line ends of pretty printers
@@ -45,12 +45,12 @@ def _content(paragraph: Element, spelt: WriteNested) -> Iterator[InlineItem]:
         elif node.local == "br":
             yield InlineItem(TokenKind.WORD, raw=node.raw, ends_line=True)
         elif node.local not in _PROPERTIES:
-            yield InlineItem(TokenKind.WORD, raw=PARAGRAPHS.written(node, spelt))
+            yield InlineItem(TokenKind.WORD, raw=PARAGRAPHS.written(node, write))
 
 
 def _run(run: Element) -> Iterator[InlineItem]:
     properties = run.child("rPr")
-    own = "" if properties is None else properties.raw
+    kept = "" if properties is None else properties.raw
     style = "" if properties is None else _style(properties)
     for node in run.nodes:
         if isinstance(node, Miscellaneous):
@@ -59,9 +59,9 @@ def _run(run: Element) -> Iterator[InlineItem]:
             for i, piece in enumerate(_TABS_AND_ESCAPES.split(node.text)):
                 if i % 2:
                     kind = TokenKind.BREAK if piece == "\t" else TokenKind.POINT
-                    yield InlineItem(kind, raw=_written_run(run.prefix, own, piece))
+                    yield InlineItem(kind, raw=_written_run(run.prefix, kept, piece))
                     continue
-                yield from text_items(piece, style, lambda spaces: _written_run(run.prefix, own, spaces))
+                yield from text_items(piece, style, lambda spaces: _written_run(run.prefix, kept, spaces))
 
 
 def _style(properties: Element) -> str:

@@ -14,7 +14,7 @@ class FileFormatError(ServiceError):
 
     MESSAGE = "{problem}"
     problem: str
-    """What is wrong, where, and what to do. It does not name the file: the caller knows the name."""
+    """Description of the fault, its position and a remedy, without the name of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Entry:
     """A text of a file that is translated on its own."""
 
     text: str
-    place: str
+    location: str
     """Human-readable location: `line 12`, `row 5, column title`, `paragraph 3`."""
     is_message: bool = False
     """Whether it is a text of a user interface: it may have an accelerator key, and its translation must pass
@@ -37,9 +37,9 @@ class Entry:
         return MarkedText(self.text, self.marks, self.objects)
 
 
-def entry_of(marked: MarkedText, place: str, *, is_message: bool = False) -> Entry:
+def entry_of(marked: MarkedText, location: str, *, is_message: bool = False) -> Entry:
     """Return the entry of a text."""
-    return Entry(marked.text, place, is_message, marked.marks, marked.objects)
+    return Entry(marked.text, location, is_message, marked.marks, marked.objects)
 
 
 @dataclass(frozen=True, slots=True)

@@ -88,11 +88,11 @@ class _Book:
             raise FileFormatError(f"{before.removesuffix(', ')}: {error}") from error
         chapter = joined(token_blocks(tokens, MarkupLanguage.XML, before))
 
-        def spell(texts: Sequence[TargetText]) -> str:
+        def render(texts: Sequence[TargetText]) -> str:
             self.is_changed = True
-            return self._in_target(chapter.spell(texts))
+            return self._in_target(chapter.render(texts))
 
-        yield Unit(chapter.entries, spell, text)
+        yield Unit(chapter.entries, render, text)
 
     def _package(self, before: str, content: IO[bytes]) -> Iterator[TextPart]:
         numbers = count(1)
@@ -106,16 +106,16 @@ class _Book:
                 replacement = f"{part.open}{self.options.target}{part.close}" if is_source else part.raw
                 yield Unit((), partial(self._if_changed, part.raw, replacement))
 
-    def _title(self, title: Element, place: str) -> TextPart:
+    def _title(self, title: Element, location: str) -> TextPart:
         text = collapse_space(title.text).strip()
         if not text or title.elements:
             return title.raw
 
-        def spell(texts: Sequence[TargetText]) -> str:
+        def render(texts: Sequence[TargetText]) -> str:
             self.is_changed = True
             return f"{self._in_target(title.open)}{escape_xml(collapse_space(texts[0].text))}{title.close}"
 
-        return Unit((Entry(text, place),), spell, title.raw)
+        return Unit((Entry(text, location),), render, title.raw)
 
     def _if_changed(self, original: str, replacement: str, _: Sequence[TargetText]) -> str:
         return replacement if self.is_changed else original

@@ -45,7 +45,7 @@ class FrameKind(Enum):
 
 
 class TaskKind(StrEnum):
-    """What an isolated reader does with its file."""
+    """Work of an isolated reader with its file."""
 
     READ = "read"
     """Send the entries."""
@@ -108,10 +108,10 @@ def unpack(content: bytes | bytearray) -> Any:
 
 def pack_entry(entry: Entry) -> list[object]:
     """Return an entry as a JSON list."""
-    return [entry.marked.to_json(), entry.place, entry.is_message]
+    return [entry.marked.to_json(), entry.location, entry.is_message]
 
 
 def unpack_entry(packed: list[Any]) -> Entry:
     """Return the entry that `pack_entry` encoded."""
-    marked, place, is_message = packed
-    return entry_of(MarkedText.from_json(marked), place, is_message=is_message)
+    marked, location, is_message = packed
+    return entry_of(MarkedText.from_json(marked), location, is_message=is_message)

@@ -101,11 +101,11 @@ class HtmlFormat:
         return replace_language_tags(root[0], self._options.source, self._options.target)
 
 
-def parse_html_parts(html: str, place: str = "") -> list[TextPart]:
+def parse_html_parts(html: str, location: str = "") -> list[TextPart]:
     """Return the blocks of a page, or of a part of one, and the markup between them.
 
     Args:
         html: any HTML, however malformed.
-        place: prefix of the blocks' locations.
+        location: prefix of the blocks' locations.
     """
-    return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, place)
+    return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, location)

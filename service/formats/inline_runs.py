@@ -46,24 +46,24 @@ class TextRun:
         # In an ICU message, an element occurs in each branch made of its own.
         if not is_whole and not (has_branches(text.text) and set(numbers) <= set(range(len(read.items)))):
             raise FileFormatError(
-                f"{self.entry.place}: the translation changed inline elements; each must occur once, "
+                f"{self.entry.location}: the translation changed inline elements; each must occur once, "
                 "well nested"
             )
         return translated_items(read, translated)
 
 
 def text_runs(
-    items: Sequence[InlineItem], place: str, *, keeps_space: bool = False
+    items: Sequence[InlineItem], location: str, *, keeps_space: bool = False
 ) -> Iterator[TextRun | InlineItem]:
     """Yield texts between breaks as entries if they hold something to translate, and all other items.
 
     Args:
         items: an OPEN and its CLOSE may be on two sides of a break.
-        place: location of the entries.
+        location: that of the entries.
         keeps_space: whether white space is significant; otherwise each run of it counts as one space.
     """
     for found in read_items(items, keeps_space=keeps_space):
-        yield found if isinstance(found, InlineItem) else TextRun(found, entry_of(found.marked, place))
+        yield found if isinstance(found, InlineItem) else TextRun(found, entry_of(found.marked, location))
 
 
 def entries_in(found: Iterable[TextRun | InlineItem]) -> tuple[Entry, ...]:
@@ -138,25 +138,25 @@ def _replace_empty_elements(items: Sequence[InlineItem]) -> list[InlineItem]:
     return kept
 
 
-def token_blocks(tokens: Sequence[InlineItem], language: MarkupLanguage, place: str) -> list[TextPart]:
+def token_blocks(tokens: Sequence[InlineItem], language: MarkupLanguage, location: str) -> list[TextPart]:
     """Return the blocks of a document, and the markup between them.
 
     Args:
         tokens: tokens of the document.
         language: markup language of the document, in which translations are escaped.
-        place: prefix of the blocks' locations.
+        location: prefix of the blocks' locations.
     """
     numbers = count(1)
     return [
         found.raw
         if isinstance(found, InlineItem)
-        else _block_unit(found, language, f"{place}block {next(numbers)}")
+        else _block_unit(found, language, f"{location}block {next(numbers)}")
         for found in read_items(tokens, parts_touching=True)
     ]
 
 
-def _block_unit(read: ReadText, language: MarkupLanguage, place: str) -> TextUnit:
-    running = TextRun(read, entry_of(read.marked, place))
+def _block_unit(read: ReadText, language: MarkupLanguage, location: str) -> TextUnit:
+    running = TextRun(read, entry_of(read.marked, location))
     items = [*read.before, *read.core, *read.after]
     keeps_space = any(item.keeps_space and not item.is_section for item in items)
 
@@ -166,7 +166,7 @@ def _block_unit(read: ReadText, language: MarkupLanguage, place: str) -> TextUni
         # An empty line ends HTML in Markdown.
         return escape(item.text if keeps_space else collapse_space(item.text), language)
 
-    def spell(texts: Sequence[TargetText]) -> str:
+    def render(texts: Sequence[TargetText]) -> str:
         return "".join(map(written, running.with_text(texts[0])))
 
-    return Unit((running.entry,), spell, "".join(item.raw for item in items))
+    return Unit((running.entry,), render, "".join(item.raw for item in items))

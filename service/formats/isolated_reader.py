@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 MAX_ENTRY_CHARACTERS = 1_000_000
 """Maximum length of an entry, and of a record as JSON: the parent process holds many at a time, and prepares
 each as a whole."""
-MAX_PLACE_CHARACTERS = 1000
+MAX_LOCATION_CHARACTERS = 1000
 """Maximum length of an entry's location, which may include names from the file."""
 NICENESS = 5
 """Its parent process and the engine go first: with all CPUs in use, it gets about a quarter of one."""
@@ -160,14 +160,14 @@ def _record_characters(record: list[Any]) -> int:
 
 def _entry_characters(entry: Entry) -> int:
     """Return the length of an entry; raise FileFormatError if the parent process cannot hold it."""
-    if len(entry.place) > MAX_PLACE_CHARACTERS:
+    if len(entry.location) > MAX_LOCATION_CHARACTERS:
         raise FileFormatError(
-            f"{entry.place[:80]}...: the name has {len(entry.place):,} characters, more than "
-            f"{MAX_PLACE_CHARACTERS:,}; shorten it"
+            f"{entry.location[:80]}...: the name has {len(entry.location):,} characters, more than "
+            f"{MAX_LOCATION_CHARACTERS:,}; shorten it"
         )
     if len(entry.text) > MAX_ENTRY_CHARACTERS:
         raise FileFormatError(
-            f"{entry.place}: the text has {len(entry.text):,} characters, more than "
+            f"{entry.location}: the text has {len(entry.text):,} characters, more than "
             f"{MAX_ENTRY_CHARACTERS:,}; split it"
         )
     return len(entry.text)

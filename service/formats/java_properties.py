@@ -80,17 +80,17 @@ class PropertiesFormat(StringFormat):
         self, text: str, start: int, end: int, lines: LineCounter, selected: SelectedKeys
     ) -> Slot | None:
         """Return the slot of the line that begins at `start` with a key; None if its value stays."""
-        place = f"line {lines.line_of(start)}"
+        location = f"line {lines.line_of(start)}"
         key = _KEY.match(text, start, end)
         key_end = start if key is None else key.end()
         separator = _SEPARATOR.match(text, key_end, end)
         start_of_value = key_end if separator is None else separator.end()
-        name = join_keys("", _decode(text[start:key_end], place))
-        own = text[start_of_value:end]
-        value = _decode(own, place)
+        name = join_keys("", _decode(text[start:key_end], location))
+        raw = text[start_of_value:end]
+        value = _decode(raw, location)
         if not selected.has(name) or not has_words(value) or _CHOICE.search(value):
             return None
-        place = f"{place}, key {name}"
+        location = f"{location}, key {name}"
         doubles_apostrophes = (
             _ARGUMENT.search(value) is not None
             and not has_branches(value)
@@ -98,27 +98,27 @@ class PropertiesFormat(StringFormat):
         )
         message = value.replace("''", "'") if doubles_apostrophes else value
 
-        def spell(said: str) -> str:
-            return _spell(said.replace("'", "''") if doubles_apostrophes else said, own)
+        def render(translation: str) -> str:
+            return _render(translation.replace("'", "''") if doubles_apostrophes else translation, raw)
 
-        return Slot(start_of_value, end, message_unit(message, place, own, spell))
+        return Slot(start_of_value, end, message_unit(message, location, raw, render))
 
 
-def _decode(text: str, place: str) -> str:
+def _decode(text: str, location: str) -> str:
     def decoded(found: re.Match[str]) -> str:
         if found[1]:
             return chr(int(found[1], 16))
         if found[3] == "u":
-            raise FileFormatError(f"{place}: \\u is not followed by four hexadecimal digits; fix it")
+            raise FileFormatError(f"{location}: \\u is not followed by four hexadecimal digits; fix it")
         return _NAMED.get(found[3] or "", found[3] or "")
 
     return join_surrogates(_ESCAPE.sub(decoded, text))
 
 
-def _spell(text: str, own: str) -> str:
+def _render(text: str, raw: str) -> str:
     """Return a value; its lines are broken as those of its own value are."""
     lines = [_SPECIAL.sub(lambda found: _escaped(found[0]), line) for line in text.split("\n")]
-    broken = _BROKEN_LINE.search(own)
+    broken = _BROKEN_LINE.search(raw)
     line_end = "\\n" if broken is None else f"\\n\\{broken[1]}{broken[2]}"
     kept = lines if broken else [lines[0]]
     starts = [f"\\{line}" if line.startswith((" ", "\t", "\f")) else line for line in kept]

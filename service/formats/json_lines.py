@@ -111,11 +111,11 @@ class _LineParser(JsonScanner):
         if is_selected and isinstance(value, str) and first == '"':
             if value and not value.isspace():
                 check_unicode(value, f"line {self._number}, key {path}")
-                own = self._text[at:end]
-                is_escaped = own.isascii() and not value.isascii()
+                raw = self._text[at:end]
+                is_escaped = raw.isascii() and not value.isascii()
                 entry = Entry(value, f"line {self._number}, key {path}")
-                spell = _encode_ascii_string if is_escaped else _encode_string
-                self.found.append((at, end, slot(entry, own.encode(), spell)))
+                render = _encode_ascii_string if is_escaped else _encode_string
+                self.found.append((at, end, slot(entry, raw.encode(), render)))
         elif is_selected and value is not None:
             raise FileFormatError(
                 f"line {self._number}, key {path}: not a string; choose keys of strings or lists of strings"

@@ -52,14 +52,16 @@ def are_extension_messages(root: JsonValue) -> bool:
     return all(map(_is_message, values)) and any(len(value.members or ()) > 1 for value in values)
 
 
-def extension_message_unit(message: JsonValue, place: str, own: str, spell: Callable[[str], str]) -> TextUnit:
+def extension_message_unit(
+    message: JsonValue, location: str, raw: str, render: Callable[[str], str]
+) -> TextUnit:
     """Return the unit of a message.
 
     Args:
         message: the object with the member `message`.
-        place: location of the message.
-        own: the string as the file writes it.
-        spell: returns that for another string.
+        location: that of the message.
+        raw: the string as the file writes it.
+        render: returns that for another string.
     """
     value, placeholders = message.get(MESSAGE), message.get(_PLACEHOLDERS)
     text = "" if value is None or value.text is None else value.text
@@ -67,9 +69,9 @@ def extension_message_unit(message: JsonValue, place: str, own: str, spell: Call
     names = {member.name.lower() for member in members}
 
     def write(items: Sequence[InlineItem]) -> str:
-        return spell("".join(item.raw or _double_dollars(item.text, names) for item in items))
+        return render("".join(item.raw or _double_dollars(item.text, names) for item in items))
 
-    return runs_unit(list(_runs(text, place)), own, write)
+    return runs_unit(list(_runs(text, location)), raw, write)
 
 
 def _is_message(value: JsonValue) -> bool:
@@ -78,9 +80,9 @@ def _is_message(value: JsonValue) -> bool:
     return text is not None and text.text is not None and names <= {MESSAGE, *_NOTES}
 
 
-def _runs(text: str, place: str) -> Iterator[TextRun | InlineItem]:
+def _runs(text: str, location: str) -> Iterator[TextRun | InlineItem]:
     items = [part for item in split_tags(text) for part in _split_substitutions(item)]
-    yield from text_runs(pair_halves(items), place, keeps_space=True)
+    yield from text_runs(pair_halves(items), location, keeps_space=True)
 
 
 def _split_substitutions(item: InlineItem) -> Iterator[InlineItem]:
@@ -177,16 +179,16 @@ class _Walk:
             path, message = join_keys("", member.name), member.value.get(MESSAGE)
             if message is None or message.text is None or not self._is_message(message, path):
                 continue
-            place = self._place(message.start, path)
-            check_unicode(message.text, place)
-            own = self._text[message.start : message.end]
-            unit = extension_message_unit(member.value, place, own, self._notation.write)
+            location = self._location(message.start, path)
+            check_unicode(message.text, location)
+            raw = self._text[message.start : message.end]
+            unit = extension_message_unit(member.value, location, raw, self._notation.write)
             yield Slot(message.start, message.end, unit)
 
     def value(self, value: JsonValue, path: str) -> Iterator[Slot]:
         """Yield the slots in a value."""
         if value.text is not None and self._is_message(value, path):
-            yield self._slot(value.text, self._place(value.start, path), value.start, value.end, "")
+            yield self._slot(value.text, self._location(value.start, path), value.start, value.end, "")
         for item in value.items or ():
             yield from self.value(item, path)
         if value.members:
@@ -206,22 +208,22 @@ class _Walk:
 
     def _added(self, after: JsonMember, name: str, text: str, path: str) -> Slot:
         """Return the slot of a member with the spaces of the one after which it comes."""
-        place = self._place(after.value.end, join_keys(path, name))
+        location = self._location(after.value.end, join_keys(path, name))
         start = after.start
         while start and self._text[start - 1] in " \t\n\r":
             start -= 1
         space = self._text[start : after.start]
         colon = self._text[after.name_end : after.value.start]
         before = f",{space}{self._notation.write(name)}{colon}"
-        return self._slot(text, place, after.value.end, after.value.end, before)
+        return self._slot(text, location, after.value.end, after.value.end, before)
 
-    def _slot(self, text: str, place: str, start: int, end: int, before: str) -> Slot:
-        own = self._text[start:end] or None
-        unit = message_unit(text, place, own, lambda said: f"{before}{self._notation.write(said)}")
+    def _slot(self, text: str, location: str, start: int, end: int, before: str) -> Slot:
+        raw = self._text[start:end] or None
+        unit = message_unit(text, location, raw, lambda new: f"{before}{self._notation.write(new)}")
         return Slot(start, end, unit)
 
     def _is_message(self, value: JsonValue, path: str) -> bool:
         return value.text is not None and self._selected.has(path) and has_words(value.text)
 
-    def _place(self, at: int, path: str) -> str:
+    def _location(self, at: int, path: str) -> str:
         return f"line {self._lines.line_of(at)}, key {path}" if path else f"line {self._lines.line_of(at)}"

@@ -162,7 +162,7 @@ class _Parser(JsonScanner):
 
 @dataclass(frozen=True, slots=True)
 class JsonNotation:
-    """How a file writes its strings."""
+    """Notation of a file's strings."""
 
     is_ascii: bool
     """Whether all other characters are escaped."""

@@ -23,9 +23,9 @@ def is_variant(one: str, other: str) -> bool:
     return first[:size] == second[:size]
 
 
-def renamed_language(own: str, target: str) -> str:
+def renamed_language(language: str, target: str) -> str:
     """Return the code of the target language as a file writes codes: with `_` if its own has one."""
-    return target.replace("-", "_") if "_" in own else target
+    return target.replace("-", "_") if "_" in language else target
 
 
 def replace_language_tags(markup: str, source: str, target: str) -> str:

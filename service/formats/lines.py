@@ -80,13 +80,13 @@ class LinesFormat(BytesFormat):
     def parts(self, source: BinaryIO) -> Iterator[Part]:
         """Yield the parts of a file lazily."""
         for line in read_lines(source):
-            own = line.text.encode()
+            raw = line.text.encode()
             if not line.text or line.text.isspace():
-                yield line.mark + own + line.ending
+                yield line.mark + raw + line.ending
                 continue
             if line.mark:
                 yield line.mark
-            yield slot(Entry(line.text, f"line {line.number}"), own, partial(encode_line, line.ending))
+            yield slot(Entry(line.text, f"line {line.number}"), raw, partial(encode_line, line.ending))
             if line.ending:
                 yield line.ending
 

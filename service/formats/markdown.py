@@ -277,31 +277,31 @@ class _Document:
         is_cell = token.meta.get("is_cell", False)
         if is_cell:
             after = self._cell_end[1] if self._cell_end[0] == line else 0
-            place = locate_cell(token.content, self._lines, line, after)
-            self._cell_end = line, place.column(len(token.content))
+            location = locate_cell(token.content, self._lines, line, after)
+            self._cell_end = line, location.column(len(token.content))
         else:
-            place = locate_lines(token.content, self._lines, line, token.meta.get("num_marks", 0))
-        start, stop = self._at(place, 0), self._at(place, len(token.content))
-        return self._inline_unit(token, place, start, stop, is_cell=is_cell)
+            location = locate_lines(token.content, self._lines, line, token.meta.get("num_marks", 0))
+        start, stop = self._at(location, 0), self._at(location, len(token.content))
+        return self._inline_unit(token, location, start, stop, is_cell=is_cell)
 
-    def _at(self, place: BlockPosition, position: int) -> int:
-        line, column = place.at(position)
+    def _at(self, location: BlockPosition, position: int) -> int:
+        line, column = location.at(position)
         return self._starts[line] + column
 
     def _inline_unit(
-        self, token: Token, place: BlockPosition, start: int, stop: int, *, is_cell: bool
+        self, token: Token, location: BlockPosition, start: int, stop: int, *, is_cell: bool
     ) -> tuple[int, int, TextUnit] | None:
         parser = self._parser
         items = parser.items(
-            token, lambda first, last: self._text[self._at(place, first) : self._at(place, last)]
+            token, lambda first, last: self._text[self._at(location, first) : self._at(location, last)]
         )
-        found = list(text_runs(items, f"line {self._first_line + place.line}"))
+        found = list(text_runs(items, f"line {self._first_line + location.line}"))
         entries = entries_in(found)
         if not entries:
             return None
 
-        def spell(texts: Sequence[TargetText]) -> str:
+        def render(texts: Sequence[TargetText]) -> str:
             begins_line = not is_cell and not token.meta.get("num_marks", 0)
             return write_inline(parser, found, texts, is_cell=is_cell, begins_line=begins_line)
 
-        return start, stop, Unit(entries, spell, self._text[start:stop])
+        return start, stop, Unit(entries, render, self._text[start:stop])

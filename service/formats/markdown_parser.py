@@ -89,14 +89,14 @@ def _split_task(items: list[InlineItem]) -> list[InlineItem]:
 def shape_of(items: Iterable[InlineItem]) -> list[str]:
     """Return the names of the inline elements of a text, and the text between them without white space."""
     shape: list[str] = []
-    said: list[str] = []
+    words: list[str] = []
     for item in items:
         if item.kind is TokenKind.TEXT or item.text:
-            said += item.text.split()
+            words += item.text.split()
             continue
-        shape += ["".join(said), item.note or without_containers(item.raw).strip()]
-        said = []
-    return [*shape, "".join(said)]
+        shape += ["".join(words), item.note or without_containers(item.raw).strip()]
+        words = []
+    return [*shape, "".join(words)]
 
 
 def without_containers(raw: str) -> str:

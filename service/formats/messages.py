@@ -29,54 +29,54 @@ def split_tags(text: str) -> Iterator[InlineItem]:
         yield InlineItem(TokenKind.TEXT, text[at:])
 
 
-def message_runs(text: str, place: str) -> list[TextRun | InlineItem]:
+def message_runs(text: str, location: str) -> list[TextRun | InlineItem]:
     """Return a message with its tags as items.
 
     Raises:
         FileFormatError: it has a lone surrogate.
     """
-    check_unicode(text, place)
-    return list(text_runs(pair_halves(list(split_tags(text))), place, keeps_space=True))
+    check_unicode(text, location)
+    return list(text_runs(pair_halves(list(split_tags(text))), location, keeps_space=True))
 
 
-def message_unit(text: str, place: str, own: str | None, spell: Callable[[str], str]) -> TextUnit:
+def message_unit(text: str, location: str, raw: str | None, render: Callable[[str], str]) -> TextUnit:
     """Return the unit of a message.
 
     Args:
         text: the message.
-        place: its location.
-        own: the part of the file that holds it; None if the file lacks it, and it is added unless its
+        location: its location.
+        raw: the part of the file that holds it; None if the file lacks it, and it is added unless its
             translation is empty.
-        spell: returns that part for another message.
+        render: returns that part for another message.
     """
     return runs_unit(
-        message_runs(text, place), own, lambda items: spell("".join(item.raw or item.text for item in items))
+        message_runs(text, location), raw, lambda items: render("".join(i.raw or i.text for i in items))
     )
 
 
 def runs_unit(
-    found: Sequence[TextRun | InlineItem], own: str | None, spell: Callable[[Sequence[InlineItem]], str]
+    found: Sequence[TextRun | InlineItem], raw: str | None, render: Callable[[Sequence[InlineItem]], str]
 ) -> TextUnit:
     """Return the unit of a message that was split into runs.
 
     Args:
         found: the message.
-        own: see `message_unit`.
-        spell: returns the part of the file for other items.
+        raw: see `message_unit`.
+        render: returns the part of the file for other items.
     """
 
     def write(texts: Sequence[TargetText]) -> str:
-        if own is None and not any(text.text for text in texts):
+        if raw is None and not any(text.text for text in texts):
             return ""
         items = fill_runs(found, texts)
         for item in items:
             item.text.encode()  # a lone surrogate is an error of this entry
-        return spell(items)
+        return render(items)
 
-    return Unit(messages_in(found), write, own)
+    return Unit(messages_in(found), write, raw)
 
 
-def check_unicode(text: str, place: str) -> None:
+def check_unicode(text: str, location: str) -> None:
     """Check that a string can be written.
 
     Raises:
@@ -86,7 +86,7 @@ def check_unicode(text: str, place: str) -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise FileFormatError(
-            f"{place}: character {error.start + 1} is a lone surrogate; use well-formed Unicode"
+            f"{location}: character {error.start + 1} is a lone surrogate; use well-formed Unicode"
         ) from error
 
 

@@ -112,23 +112,23 @@ def check_document(archive: ZipFile, what: str) -> None:
         raise FileFormatError("it is encrypted; save it without a password")
 
 
-def _parse_paragraph(element: Element, place: str, spelt: WriteNested) -> list[TextRun | InlineItem]:
-    items = _expand_spaces(_content(element, spelt), element.prefix)
-    return list(text_runs(pair_halves(list(items)), place))
+def _parse_paragraph(element: Element, location: str, write: WriteNested) -> list[TextRun | InlineItem]:
+    items = _expand_spaces(_content(element, write), element.prefix)
+    return list(text_runs(pair_halves(list(items)), location))
 
 
-def _content(parent: Element, spelt: WriteNested) -> Iterator[InlineItem]:
+def _content(parent: Element, write: WriteNested) -> Iterator[InlineItem]:
     for node in parent.nodes:
         if isinstance(node, Chars):
             yield InlineItem(TokenKind.TEXT, collapse_space(node.text))
         elif isinstance(node, Miscellaneous):
             yield InlineItem(TokenKind.POINT, raw=node.raw)
         elif node.name.uri == _TEXT and node.local in _CONTAINERS and node.close:
-            yield from enclosed(node.open, _content(node, spelt), node.close)
+            yield from enclosed(node.open, _content(node, write), node.close)
         elif node.name == Name(_TEXT, "s"):
             yield InlineItem(TokenKind.POINT, raw=node.raw, note=f"{_SPACES_NOTE}{_num_spaces(node)}")
         elif node.name != Name(_TEXT, "soft-page-break"):  # where a page of the old text ended
-            yield _non_text_item(node, PARAGRAPHS.written(node, spelt))
+            yield _non_text_item(node, PARAGRAPHS.written(node, write))
 
 
 def _expand_spaces(items: Iterator[InlineItem], prefix: str) -> Iterator[InlineItem]:
@@ -156,10 +156,10 @@ def _spaces(number: int, prefix: str) -> str:
 
 
 def _num_spaces(element: Element) -> int:
-    said = element.attribute("c", _TEXT) or "1"
-    if not said.isascii() or not said.isdecimal() or len(said) > 4:  # noqa: PLR2004 -- up to 9,999 spaces
+    written_count = element.attribute("c", _TEXT) or "1"
+    if not written_count.isascii() or not written_count.isdecimal() or len(written_count) > 4:  # noqa: PLR2004 -- up to 9,999 spaces
         raise FileFormatError(f"{element.open[:80]!r} has an invalid number of spaces; save it again")
-    return int(said)  # at most 4 digits
+    return int(written_count)  # at most 4 digits
 
 
 def _non_text_item(element: Element, raw: str) -> InlineItem:
@@ -216,7 +216,7 @@ class OdsFormat(_OpenDocumentFormat):
                 yield part.raw
 
 
-def _cell(cell: Element, place: str) -> TextPart:
+def _cell(cell: Element, location: str) -> TextPart:
     is_text = cell.attribute("value-type", OFFICE) in {None, "string"} and not cell.attribute(
         "formula", _TABLE
     )
@@ -226,7 +226,7 @@ def _cell(cell: Element, place: str) -> TextPart:
         if not isinstance(node, Element) or (is_value and not is_text):
             inner.append(node.raw)
         else:
-            inner.append(PARAGRAPHS.inside(node, place))
+            inner.append(PARAGRAPHS.inside(node, location))
     content = joined(inner)
     if not content.entries:
         return cell.raw

@@ -21,10 +21,10 @@ class Unit(Generic[Content]):
     """A part of a file that holds entries; entries that depend on each other share a unit."""
 
     entries: tuple[Entry, ...]
-    spell: Callable[[Sequence[TargetText]], Content]
+    render: Callable[[Sequence[TargetText]], Content]
     """Returns the part as the file writes it with other texts, one for each entry."""
-    own: Content | None = None
-    """The part with the entries' own texts; None to call `spell` for these too, as in formats that store
+    raw: Content | None = None
+    """The part as the file has it; None to call `render` for these too, as in formats that store
     translations next to their sources."""
 
     def write(self, texts: Sequence[TargetText]) -> Content:
@@ -33,14 +33,14 @@ class Unit(Generic[Content]):
         Raises:
             FileFormatError: a text has a lone surrogate.
         """
-        if self.own is not None and all(
+        if self.raw is not None and all(
             text.text == entry.text for text, entry in zip(texts, self.entries, strict=True)
         ):
-            return self.own
+            return self.raw
         try:
-            return self.spell(texts)
+            return self.render(texts)
         except UnicodeEncodeError as error:
-            raise surrogate_error(self.entries[0].place, error) from error
+            raise surrogate_error(self.entries[0].location, error) from error
 
 
 TextUnit = Unit[str]
@@ -48,16 +48,16 @@ Part = bytes | Unit[bytes]
 TextPart = str | TextUnit
 
 
-def slot(entry: Entry, own: bytes, spell: Callable[[str], bytes]) -> Unit[bytes]:
+def slot(entry: Entry, raw: bytes, render: Callable[[str], bytes]) -> Unit[bytes]:
     """Return the unit of a single entry."""
-    return Unit((entry,), lambda texts: spell(texts[0].text), own)
+    return Unit((entry,), lambda texts: render(texts[0].text), raw)
 
 
-def surrogate_error(place: str, error: UnicodeEncodeError) -> FileFormatError:
+def surrogate_error(location: str, error: UnicodeEncodeError) -> FileFormatError:
     """Return the error for a translation that UTF-8 cannot encode."""
     return FileFormatError(
-        f"{place}: its translation cannot be written in UTF-8: character {error.start + 1} of it is a lone "
-        "surrogate"
+        f"{location}: its translation cannot be written in UTF-8: character {error.start + 1} of it is a "
+        "lone surrogate"
     )
 
 
@@ -81,7 +81,7 @@ def written(parts: Iterable[Content | Unit[Content]], texts: Iterator[TargetText
             continue
         found = list(islice(texts, len(part.entries)))
         if len(found) < len(part.entries):
-            raise ValueError(f"fewer texts than entries: none for {part.entries[len(found)].place}")
+            raise ValueError(f"fewer texts than entries: none for {part.entries[len(found)].location}")
         yield part.write(found)
 
 
@@ -97,12 +97,12 @@ def end(texts: Iterator[TargetText]) -> None:
 
 def joined(parts: Sequence[TextPart]) -> TextUnit:
     """Join parts into one unit."""
-    owns = [part if isinstance(part, str) else part.own for part in parts]
-    kept = [own for own in owns if own is not None]
+    raw_parts = [part if isinstance(part, str) else part.raw for part in parts]
+    kept = [raw for raw in raw_parts if raw is not None]
     return Unit(
         tuple(entries_of(parts)),
         lambda texts: "".join(written(parts, iter(texts))),
-        "".join(kept) if len(kept) == len(owns) else None,
+        "".join(kept) if len(kept) == len(raw_parts) else None,
     )
 
 

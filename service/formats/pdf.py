@@ -48,8 +48,8 @@ class _PdfTextFormat(BytesFormat):
             for j, cell in enumerate(paragraph.cells):
                 if j:
                     yield b"\t"
-                place = f"paragraph {next(numbers)}"
-                yield slot(Entry(cell.text, place), cell.text.encode(), partial(encode_line, b"\n"))
+                location = f"paragraph {next(numbers)}"
+                yield slot(Entry(cell.text, location), cell.text.encode(), partial(encode_line, b"\n"))
             yield b"\n"
 
 

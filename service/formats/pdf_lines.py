@@ -95,12 +95,12 @@ class PdfLine:
 
     @property
     def is_bold(self) -> bool:
-        """Whether all of its text is bold."""
+        """Return whether all of its text is bold."""
         return all(text.is_bold for cell in self.cells for text in cell.texts)
 
     @property
     def has_bold(self) -> bool:
-        """Whether any of its text is bold."""
+        """Return whether any of its text is bold."""
         return any(text.is_bold for cell in self.cells for text in cell.texts)
 
     def has_size_of(self, other: "PdfLine") -> bool:

@@ -35,7 +35,7 @@ _ITALIC_NAMES = ("italic", "oblique")
 _UNKNOWN = "\ufffd"
 _MAX_COORDINATE = 1e6
 _HYPHEN_CODES = frozenset([0x02, 0xAD])
-"""What PDFium returns for a hyphen at the end of a line, and what some fonts say of every hyphen."""
+"""Codes that PDFium returns for a hyphen at the end of a line, and some fonts for every hyphen."""
 _NO_CHARACTERS = frozenset([*range(32), 0xFFFE, 0xFFFF])
 _MAX_CODE = 0x10FFFF
 _LIGATURES = {

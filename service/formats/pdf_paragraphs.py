@@ -111,7 +111,7 @@ class Paragraph:
 
     @property
     def is_row(self) -> bool:
-        """Whether it is a row of a table."""
+        """Return whether it is a row of a table."""
         return len(self.cells) > 1
 
 
@@ -179,7 +179,7 @@ def _body_size(pages: Sequence[Sequence[PdfLine]]) -> float:
 
 
 def _columns(lines: Sequence[PdfLine]) -> _Columns:
-    """Split the lines of a page where the text continues at another place."""
+    """Split the lines of a page where the text continues at another position."""
     found, start = [], 0
     for i in range(1, len(lines) + 1):
         if i == len(lines) or _begins_column(lines[i - 1], lines[i]):

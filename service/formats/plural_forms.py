@@ -95,10 +95,10 @@ def missing_members(
     """
     if OTHER not in members:
         return {}
-    own = plural_rules(source, is_ordinal=is_ordinal)
+    rules = plural_rules(source, is_ordinal=is_ordinal)
     samples = plural_rules(target, is_ordinal=is_ordinal).samples
     return {
-        category: members.get(own.category(sample), members[OTHER])
+        category: members.get(rules.category(sample), members[OTHER])
         for category, sample in samples.items()
         if category not in members
     }

@@ -47,4 +47,4 @@ def added_keys(names: Sequence[str | None], options: FileOptions) -> Mapping[int
 
 def _added(base: str, group: Mapping[str, int], options: FileOptions) -> list[AddedKey]:
     missing = missing_members(group, options.source, options.target, is_ordinal=base.endswith(_ORDINAL))
-    return [AddedKey(f"{base}{category}", own) for category, own in missing.items()]
+    return [AddedKey(f"{base}{category}", member) for category, member in missing.items()]

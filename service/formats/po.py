@@ -190,7 +190,7 @@ def _fields(lines: Sequence[str], first: int) -> Iterator[_Field]:
 def _translation_unit(found: Sequence[TextRun | InlineItem], tag: str, raw: str, line_end: str) -> TextUnit:
     """Return a translation; `raw` has its lines, and is empty if it is to be added."""
 
-    def spell(texts: Sequence[TargetText]) -> str:
+    def render(texts: Sequence[TargetText]) -> str:
         if texts and not any(text.text for text in texts):
             return raw
         translated = "".join(item.raw or item.text for item in fill_runs(found, texts))
@@ -199,7 +199,7 @@ def _translation_unit(found: Sequence[TextRun | InlineItem], tag: str, raw: str,
             lines.insert(0, "")
         return (line_end or "\n").join(lines) + line_end
 
-    return Unit(messages_in(found), spell)
+    return Unit(messages_in(found), render)
 
 
 def _wrap_translation(text: str, tag: str) -> list[str]:

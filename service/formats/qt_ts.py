@@ -65,12 +65,12 @@ class QtTsFormat(XmlFormat):
         return None if forms is None else forms.number
 
 
-def _message(message: Element, place: str, num_forms: int | None) -> TextPart:
+def _message(message: Element, location: str, num_forms: int | None) -> TextPart:
     """Return a message as a unit; as it is if it needs no translation.
 
     Args:
         message: the element.
-        place: its location.
+        location: its location.
         num_forms: number of numerus forms to write; None for as many as it has.
     """
     sources, translations = message.children("source"), message.children("translation")
@@ -80,12 +80,12 @@ def _message(message: Element, place: str, num_forms: int | None) -> TextPart:
     items = list(_items(source))
     if not has_words("".join(item.text for item in items)):
         return message.raw
-    place = f"{place}, {source.text.strip()[:_MAX_SHOWN]}"
-    found = list(text_runs(pair_halves(items), place, keeps_space=True))
+    location = f"{location}, {source.text.strip()[:_MAX_SHOWN]}"
+    found = list(text_runs(pair_halves(items), location, keeps_space=True))
     forms = translation.children("numerusform")
     is_numerus = message.attribute("numerus") == "yes"
 
-    def spell(texts: Sequence[TargetText]) -> str:
+    def render(texts: Sequence[TargetText]) -> str:
         if not any(text.text for text in texts):
             return message.raw
         content = xml_of(fill_runs(found, texts))
@@ -94,7 +94,7 @@ def _message(message: Element, place: str, num_forms: int | None) -> TextPart:
             content = _numerus_forms(translation, forms, content, number)
         return _with_translation(message, translation, content, texts)
 
-    return Unit(messages_in(found), spell)
+    return Unit(messages_in(found), render)
 
 
 def _is_missing(translation: Element) -> bool:

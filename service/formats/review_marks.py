@@ -9,11 +9,11 @@ from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin
 
 TOOL = "dragoman"
-"""How a file names the author of a translation."""
+"""Name of the author of a translation in files."""
 
 
 class ReviewMarks(StrEnum):
-    """Which marks are written next to translations."""
+    """Kinds of marks that are written next to translations."""
 
     MARK = "mark"
     """State, and who made the translation."""

@@ -34,7 +34,7 @@ class LanguageTag:
     start: int
     end: int
     renamed: str
-    """What is in its place once a text changed."""
+    """Replacement of it once a text changed."""
 
 
 class StringFormat(TextFormat):
@@ -70,10 +70,10 @@ class StringFormat(TextFormat):
         """See `FileFormat`. Tags of the language change only if a text did."""
         mark, text, encode_text = self._decode(source.read())
         slots = list(self._slots(text))
-        own = [entry.text for entry in entries_of(_parts(text, slots, is_renamed=False))]
+        unchanged = [entry.text for entry in entries_of(_parts(text, slots, is_renamed=False))]
         given = list(texts)
         remaining = iter(given)
-        is_renamed = [each.text for each in given] != own
+        is_renamed = [each.text for each in given] != unchanged
         pieces = list(written(_parts(text, slots, is_renamed=is_renamed), remaining))
         end(remaining)
         target.write(mark + encode_text("".join(pieces)))

@@ -75,10 +75,10 @@ class StringsdictFormat(XmlFormat):
                 continue
             yield from self._member(member, join_keys(path, member.name), selected)
             if member is last:
-                for category, own in added.items():
+                for category, other in added.items():
                     path_of_added = join_keys(path, category)
-                    if selected.has(path_of_added) and _is_text(own.value):
-                        yield _added(own, category, f"key {path_of_added}", last.spaces)
+                    if selected.has(path_of_added) and _is_text(other.value):
+                        yield _added(other, category, f"key {path_of_added}", last.spaces)
         yield element.close
 
     def _member(self, member: _Member, path: str, selected: SelectedKeys) -> Iterator[TextPart]:
@@ -115,13 +115,13 @@ def _members(dictionary: Element) -> Iterator[_Member]:
         space = ""
 
 
-def _added(own: _Member, category: str, place: str, spaces: tuple[str, str]) -> TextUnit:
+def _added(other: _Member, category: str, location: str, spaces: tuple[str, str]) -> TextUnit:
     """Return the unit of a category, which is written like another one."""
     before, between = spaces
-    key = f"{before}{own.key.open}{category}{own.key.close}{between}"
-    value = own.value
+    key = f"{before}{other.key.open}{category}{other.key.close}{between}"
+    value = other.value
     return message_unit(
-        value.text, place, None, lambda said: f"{key}{value.open}{escape_xml(said)}{value.close}"
+        value.text, location, None, lambda new: f"{key}{value.open}{escape_xml(new)}{value.close}"
     )
 
 

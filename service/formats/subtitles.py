@@ -85,11 +85,11 @@ class VttFormat(BytesFormat):
         yield from parts
 
     def _with_header(self, header: bytes, cue: Unit[bytes]) -> Unit[bytes]:
-        def spell(texts: Sequence[TargetText]) -> bytes:
+        def render(texts: Sequence[TargetText]) -> bytes:
             lines = header.decode().splitlines(keepends=True)
-            return "".join(map(self._renamed, lines)).encode() + cue.spell(texts)
+            return "".join(map(self._renamed, lines)).encode() + cue.render(texts)
 
-        return Unit(cue.entries, spell, None if cue.own is None else header + cue.own)
+        return Unit(cue.entries, render, None if cue.raw is None else header + cue.raw)
 
     def _renamed(self, line: str) -> str:
         text = line.rstrip("\r\n")
@@ -184,23 +184,23 @@ def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
     dash = _SPEAKER_DASH.match(lines[0].text)
     start = 0 if dash is None else dash.end()
     running = " ".join([lines[0].text[start:], *(line.text for line in lines[1:])])
-    own = _bytes_of(lines)
+    raw = _bytes_of(lines)
     first, last = lines[0].number, lines[-1].number
-    place = f"line {first}" if first == last else f"lines {first} to {last}"
-    found = cue_runs(" ".join(running.split()), style, place)
+    location = f"line {first}" if first == last else f"lines {first} to {last}"
+    found = cue_runs(" ".join(running.split()), style, location)
     entries = entries_in(found)
     if not entries:
-        yield own
+        yield raw
         return
     if lines[0].mark:
         yield lines[0].mark
-        own = own[len(lines[0].mark) :]
+        raw = raw[len(lines[0].mark) :]
     endings = tuple(line.ending for line in lines)
 
-    def spell(texts: Sequence[TargetText]) -> bytes:
+    def render(texts: Sequence[TargetText]) -> bytes:
         return _encode_turn(fill_runs(found, texts), style, lines[0].text[:start], endings)
 
-    yield Unit(entries, spell, own)
+    yield Unit(entries, render, raw)
 
 
 def _encode_turn(

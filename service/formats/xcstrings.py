@@ -35,7 +35,7 @@ _COLON = re.compile(r"\"(?:[^\"\\]|\\.)*\"(\s*:[ \t]*)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class JsonInsertion:
-    """Where a member goes, and what is around it."""
+    """Position of a new member, and the text around it."""
 
     start: int
     end: int
@@ -166,26 +166,26 @@ class _Catalogue:
 
     def slots(self, string: JsonMember) -> Iterator[Slot]:
         """Yield the slot of a string that needs a localisation."""
-        place = f"line {self._lines.line_of(string.start)}, key {string.name[:_MAX_SHOWN]}"
+        location = f"line {self._lines.line_of(string.start)}, key {string.name[:_MAX_SHOWN]}"
         if string.value.members is None:
-            raise FileFormatError(f"{place}: the string is not an object")
+            raise FileFormatError(f"{location}: the string is not an object")
         if self._raw(string.value.get("shouldTranslate")) == "false":
             return
         localizations = string.value.get("localizations")
-        own = None if localizations is None else localizations.get(self._source)
-        tree = _text_unit(string.name, place) if own is None else self._tree(own, place)
+        of_source = None if localizations is None else localizations.get(self._source)
+        tree = _text_unit(string.name, location) if of_source is None else self._tree(of_source, location)
         entries = () if tree is None else tuple(_entries(tree))
         target = self._target_of(string.value, localizations)
         if tree is None or target is None or not any(has_words(entry.text) for entry in entries):
             return
         insertion, write = target
 
-        def spell(texts: Sequence[TargetText]) -> str:
+        def render(texts: Sequence[TargetText]) -> str:
             if not any(text.text for text in texts):
                 return self._text[insertion.start : insertion.end]
             return insertion.around(write(_spelled(tree, iter(texts))))
 
-        yield Slot(insertion.start, insertion.end, Unit(entries, spell))
+        yield Slot(insertion.start, insertion.end, Unit(entries, render))
 
     def _target_of(
         self, string: JsonValue, localizations: JsonValue | None
@@ -208,12 +208,12 @@ class _Catalogue:
         replaced = JsonInsertion(existing.value.start, existing.value.end, "", "")
         return replaced, lambda value: layout.value(value, _LANGUAGE_DEPTH)
 
-    def _tree(self, localization: JsonValue, place: str) -> _Tree | None:
+    def _tree(self, localization: JsonValue, location: str) -> _Tree | None:
         """Return a localisation with the variations of the target; None if it has what is not supported."""
         unit, variations = localization.get("stringUnit"), localization.get("variations")
         if unit is not None and len(localization.members or ()) == 1:
             value = unit.get("value")
-            return None if value is None or value.text is None else _text_unit(value.text, place)
+            return None if value is None or value.text is None else _text_unit(value.text, location)
         if variations is None or len(localization.members or ()) != 1 or len(variations.members or ()) != 1:
             return None
         [kind] = variations.members or ()
@@ -221,7 +221,7 @@ class _Catalogue:
         if kind.name == "plural":
             found = self._plural_branches(found)
         branches = [
-            (name, self._tree(value, f"{place}, {name[:_MAX_SHOWN]}")) for name, value in found.items()
+            (name, self._tree(value, f"{location}, {name[:_MAX_SHOWN]}")) for name, value in found.items()
         ]
         trees = tuple((name, tree) for name, tree in branches if tree is not None)
         return _Variations(kind.name, trees) if trees and len(trees) == len(branches) else None
@@ -238,8 +238,8 @@ class _Catalogue:
         return "" if value is None else self._text[value.start : value.end]
 
 
-def _text_unit(text: str, place: str) -> TextUnit:
-    return message_unit(text, place, text, str)
+def _text_unit(text: str, location: str) -> TextUnit:
+    return message_unit(text, location, text, str)
 
 
 def _entries(tree: _Tree) -> Iterator[Entry]:

@@ -129,16 +129,16 @@ def _strings(before: str, kept: frozenset[str], content: IO[bytes]) -> Iterator[
         yield part if isinstance(part, str) else _string(part, kept, f"{before}string {next(numbers)}")
 
 
-def _string(element: Element, kept: frozenset[str], place: str) -> TextPart:
+def _string(element: Element, kept: frozenset[str], location: str) -> TextPart:
     items = list(_content(element))
     if _folded("".join(item.text or item.raw for item in items)) in kept:
         return element.raw
-    found = list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), place))
+    found = list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), location))
 
-    def spell(texts: Sequence[TargetText]) -> str:
-        return _write_string(element, fill_runs(found, texts), place)
+    def render(texts: Sequence[TargetText]) -> str:
+        return _write_string(element, fill_runs(found, texts), location)
 
-    return Unit(entries_in(found), spell, element.raw)
+    return Unit(entries_in(found), render, element.raw)
 
 
 def _content(parent: Element) -> Iterator[InlineItem]:
@@ -168,7 +168,7 @@ def _mark(piece: str, style: str) -> InlineItem:
     return InlineItem(TokenKind.BREAK if piece == "\t" else TokenKind.POINT, raw=piece)
 
 
-def _write_string(element: Element, items: Sequence[InlineItem], place: str) -> str:
+def _write_string(element: Element, items: Sequence[InlineItem], location: str) -> str:
     """Return a string with other text, without its phonetic readings (`rPh`), which belong to the old one."""
     pieces: list[tuple[str, list[str]]] = []
     size = 0
@@ -181,7 +181,7 @@ def _write_string(element: Element, items: Sequence[InlineItem], place: str) -> 
         size += len((item.text or item.raw).encode("utf-16-le")) // 2
     if size > MAX_CELL_CHARACTERS:
         raise FileFormatError(
-            f"{place}: its translation has {size:,} characters; the limit of a cell in Excel is "
+            f"{location}: its translation has {size:,} characters; the limit of a cell in Excel is "
             f"{MAX_CELL_CHARACTERS:,}; split the text"
         )
     texts = [(style, written_text(element.prefix, "".join(parts))) for style, parts in pieces]

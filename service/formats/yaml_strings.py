@@ -46,7 +46,7 @@ def skip_properties(text: str, start: int, end: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ScalarNotation:
-    """How a scalar is written."""
+    """Notation of a scalar."""
 
     end: int
     """Position after it; for a block, before its last line end."""
@@ -79,7 +79,7 @@ class ScalarNotation:
 
     @property
     def keeps_line_ends(self) -> bool:
-        """Whether line ends after a block are part of its text."""
+        """Return whether line ends after a block are part of its text."""
         return "+" in self.header
 
     def write(self, text: str) -> str:
@@ -279,9 +279,9 @@ class _Walk:
             return False
         if not has_words(scalar.text):
             return False
-        place = _place(scalar.line, path)
-        own = self._text[scalar.start : scalar.notation.end]
-        unit = message_unit(scalar.text, place, own, scalar.notation.write)
+        location = _location(scalar.line, path)
+        raw = self._text[scalar.start : scalar.notation.end]
+        unit = message_unit(scalar.text, location, raw, scalar.notation.write)
         self._slots.append(Slot(scalar.start, scalar.notation.end, unit))
         return True
 
@@ -304,9 +304,9 @@ class _Walk:
         for i, added in added_keys(names, self._options).items():
             key, value = level.keys[i], level.values[i]
             for one in added:
-                own = level.values[one.text_of]
-                if key is not None and value is not None and own is not None:
-                    self._slots += self._added(key, value, one.name, own.text or "", level)
+                other = level.values[one.text_of]
+                if key is not None and value is not None and other is not None:
+                    self._slots += self._added(key, value, one.name, other.text or "", level)
 
     def _added(self, key: _Scalar, after: _Scalar, name: str, text: str, level: _Level) -> Iterator[Slot]:
         """Yield the slot of a key after another one, on a line of its own in block style."""
@@ -320,8 +320,8 @@ class _Walk:
             at = len(self._text) if line_end < 0 else line_end - self._text.endswith("\r", 0, line_end)
             before = f"{self._line_end}{' ' * (key.start - line_start)}"
         before += f"{key.notation.write(name)}: "
-        place = _place(after.line, join_keys(level.path, name))
-        yield Slot(at, at, message_unit(text, place, None, lambda said: before + after.notation.write(said)))
+        location = _location(after.line, join_keys(level.path, name))
+        yield Slot(at, at, message_unit(text, location, None, lambda new: before + after.notation.write(new)))
 
 
 def _position(mark: Any) -> tuple[int, int]:
@@ -329,7 +329,7 @@ def _position(mark: Any) -> tuple[int, int]:
     return mark.index, mark.line + 1
 
 
-def _place(line: int, path: str) -> str:
+def _location(line: int, path: str) -> str:
     return f"line {line}, key {path}" if path else f"line {line}"
 
 

@@ -34,7 +34,7 @@ def texts(file_format: FileFormat, content: bytes) -> list[str]:
 
 def places(file_format: FileFormat, content: bytes) -> list[tuple[str, str]]:
     """Each text with its place."""
-    return [(noted(entry.marked), entry.place) for entry in entries(file_format, content)]
+    return [(noted(entry.marked), entry.location) for entry in entries(file_format, content)]
 
 
 def target_text(
