@@ -155,7 +155,7 @@ class ScoredSpan(NamedTuple):
     """A part of the target, with its score for a part of the source."""
 
     score: float
-    """How much it corresponds to the part of the source, minus how much to other parts."""
+    """Correspondence with the part of the source, minus that with other parts."""
     span: Span
 
 

@@ -44,20 +44,22 @@ def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
 
 
 def _check_placeholders(
-    source: str, target: str, own_spans: Sequence[Object], found_spans: Sequence[Object]
+    source: str, target: str, expected_spans: Sequence[Object], found_spans: Sequence[Object]
 ) -> tuple[CheckFailure, ...]:
     if has_branches(source):
         return ()  # its branches are other ones in another language
-    literals = Counter(_text_of(source, span) for span in own_spans if not span.is_syntax)
+    literals = Counter(_text_of(source, span) for span in expected_spans if not span.is_syntax)
     broken = [one for one, number in literals.items() if target.count(one) < number]
     if broken:
         return (CheckFailure(Check.PLACEHOLDERS, f"{', '.join(broken)[:_MAX_SHOWN]} is missing"),)
-    own, found = _placeholders(source, own_spans), _placeholders(target, found_spans)
-    is_kept = Counter(own) == Counter(found)
-    if is_kept and _ordered(source, own_spans) == _ordered(target, found_spans):
+    expected, found = _placeholders(source, expected_spans), _placeholders(target, found_spans)
+    is_kept = Counter(expected) == Counter(found)
+    if is_kept and _ordered(source, expected_spans) == _ordered(target, found_spans):
         return ()
     problem = (
-        f"{_difference(own, found)}" if not is_kept else "placeholders without a name changed their order"
+        f"{_difference(expected, found)}"
+        if not is_kept
+        else "placeholders without a name changed their order"
     )
     return (CheckFailure(Check.PLACEHOLDERS, problem),)
 
@@ -75,15 +77,15 @@ def _text_of(text: str, span: Object) -> str:
 
 
 def _check_tags(
-    source: str, target: str, own_spans: Sequence[Object], found_spans: Sequence[Object]
+    source: str, target: str, expected_spans: Sequence[Object], found_spans: Sequence[Object]
 ) -> tuple[CheckFailure, ...]:
-    own, found = (
+    expected, found = (
         [one for span in spans if _TAG.match(one := _text_of(text, span))]
-        for text, spans in ((source, own_spans), (target, found_spans))
+        for text, spans in ((source, expected_spans), (target, found_spans))
     )
-    if Counter(own) == Counter(found):
+    if Counter(expected) == Counter(found):
         return ()
-    return (CheckFailure(Check.TAGS, _difference(own, found)),)
+    return (CheckFailure(Check.TAGS, _difference(expected, found)),)
 
 
 def check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
@@ -96,8 +98,8 @@ def check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
     return (CheckFailure(Check.LENGTH, problem),)
 
 
-def _difference(own: list[str], found: list[str]) -> str:
-    missing, added = Counter(own) - Counter(found), Counter(found) - Counter(own)
+def _difference(expected: list[str], found: list[str]) -> str:
+    missing, added = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
     problems = [f"{', '.join(missing)[:_MAX_SHOWN]} is missing"] if missing else []
     problems += [f"{', '.join(added)[:_MAX_SHOWN]} is not in the source"] if added else []
     return "; ".join(problems)

@@ -1,4 +1,4 @@
-"""What the plan of a text depends on besides the text."""
+"""Facts that the plan of a text depends on besides the text."""
 
 import sys
 from bisect import bisect_right
@@ -56,7 +56,7 @@ class TextContext:
     find_terms: Callable[[str], Sequence[FoundTerm]] = no_terms
     """Returns the terms of a text that have a translation, in order: these are translated in any case."""
     splitting: Splitting = Splitting.SENTENCES
-    """How the request has texts split."""
+    """Splitting of texts in the request."""
     placeholders: PlaceholderMode = PlaceholderMode.AUTO
     has_prefix: bool = False
     """Whether the translation has a given beginning, in which there are no stand-ins."""
@@ -65,7 +65,7 @@ class TextContext:
 
     @property
     def shows_objects(self) -> bool:
-        """Whether the model sees stand-ins."""
+        """Return whether the model sees stand-ins."""
         return self.placeholders is PlaceholderMode.AUTO and not self.has_prefix
 
 
@@ -115,10 +115,10 @@ class UnknownWords:
 
 def _in_case_of(match: TermMatch) -> str:
     """Return a term's preferred translation, with the capitals that the text has and the term has not."""
-    target, surface, own = match.term.targets[0], match.surface, match.term.source.strip()
-    if surface.isupper() and not own.isupper() and len(surface) > 1:
+    target, surface, term_source = match.term.targets[0], match.surface, match.term.source.strip()
+    if surface.isupper() and not term_source.isupper() and len(surface) > 1:
         return target.upper()
-    return target[:1].upper() + target[1:] if surface[:1].isupper() and own[:1].islower() else target
+    return target[:1].upper() + target[1:] if surface[:1].isupper() and term_source[:1].islower() else target
 
 
 def _without_overlaps(spans: Iterable[Span], others: Sequence[Span]) -> list[Span]:

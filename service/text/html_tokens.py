@@ -133,7 +133,7 @@ def html_tokens(html: str, options: MarkupOptions) -> list[InlineItem]:
     rules = _Rules(options)
     nesting = nest(lexemes, rules.splits)
     merged = list(_merge_ignored(lexemes, nesting, rules))
-    token_positions = {i: place for place, (i, _) in enumerate(merged)}
+    token_positions = {i: index for index, (i, _) in enumerate(merged)}
     tokens: list[InlineItem] = []
     preserving_until = -1
     for i, token in merged:

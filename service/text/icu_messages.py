@@ -39,7 +39,7 @@ class Sentence:
     marked: MarkedText
     """Text without quoting, with its marks; arguments and objects are numbered in order."""
     arguments: tuple[Argument | Hash | Inline, ...]
-    """What each of these objects is."""
+    """Meaning of each of these objects."""
     in_plural: bool
 
 
@@ -247,12 +247,12 @@ class _TreeBuilder:
             elif isinstance(node, Inline) and isinstance(node.item, Mark):
                 marks.append(replace(node.item, at=len(text)))
             elif not isinstance(node, Choice):
-                shown, own = Shown.COPY, OBJECT
+                shown, characters = Shown.COPY, OBJECT
                 if isinstance(node, Inline) and isinstance(node.item, Object):
-                    shown, own = node.item.shown, node.text
-                objects.append(Object(len(text), len(text) + len(own), shown, len(arguments)))
+                    shown, characters = node.item.shown, node.text
+                objects.append(Object(len(text), len(text) + len(characters), shown, len(arguments)))
                 arguments.append(node)
-                text += own
+                text += characters
         marked = MarkedText(text, with_partners(marks), tuple(objects))
         if any(mark.partner is None and mark.kind is not MarkKind.POINT for mark in marked.marks):
             raise IcuSyntaxError("an inline element begins and ends in different branches; split it")
@@ -278,15 +278,17 @@ def _target_branches(choice: Choice, source: str, target: str) -> Mapping[str, N
     if choice.kind is ChoiceKind.SELECT:
         return branches
     is_ordinal = choice.kind is ChoiceKind.ORDINAL
-    own = plural_rules(source, is_ordinal=is_ordinal)
+    characters = plural_rules(source, is_ordinal=is_ordinal)
     found = {selector: content for selector, content in branches.items() if selector.startswith("=")}
     for category, sample in plural_rules(target, is_ordinal=is_ordinal).samples.items():
-        found[category] = branches[_source_category(category, sample, own, branches)]
+        found[category] = branches[_source_category(category, sample, characters, branches)]
     return found
 
 
-def _source_category(category: str, sample: int, own: PluralRules, branches: Mapping[str, Nodes]) -> str:
-    if category in own.samples and category in branches:
+def _source_category(
+    category: str, sample: int, characters: PluralRules, branches: Mapping[str, Nodes]
+) -> str:
+    if category in characters.samples and category in branches:
         return category
-    wanted = own.category(sample)
+    wanted = characters.category(sample)
     return wanted if wanted in branches else OTHER

@@ -24,7 +24,7 @@ _QUOTED = {False: re.compile(r"([{}][{}']*)"), True: re.compile(r"([{}#][{}#']*)
 
 
 class ChoiceKind(StrEnum):
-    """What chooses a branch."""
+    """Kind of value that chooses a branch."""
 
     PLURAL = "plural"
     ORDINAL = "selectordinal"

@@ -13,7 +13,7 @@ from service.text.judging import FoundStandIn, match_stand_ins
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, with_partners
 from service.text.no_break_spaces import has_no_break_space, with_no_break_spaces
 from service.text.outcome import CheckFailure
-from service.text.placement import Movable, Placed, place
+from service.text.placement import Movable, Placement, place
 from service.text.position_map import PositionMap, Run
 from service.text.showing import MarkedPart, ShownText, StandIn
 
@@ -33,7 +33,7 @@ class PutObject(NamedTuple):
 class Piece:
     """Part of a text in translation: a segment, or what is between two, which does not change."""
 
-    own: Span
+    extent: Span
     """Position in the text."""
     text: str
     objects: tuple[PutObject, ...] = ()
@@ -49,47 +49,47 @@ class Piece:
 
 
 def unchanged_piece(
-    part: MarkedPart, own: Span, marks: range, translation: SegmentTranslation | None = None
+    part: MarkedPart, extent: Span, marks: range, translation: SegmentTranslation | None = None
 ) -> Piece:
     """Return a part of a text as it is, with some of its marks, and with what is put for its objects."""
     marked = part.marked
-    within = marked.objects_in(*own)
+    within = marked.objects_in(*extent)
     if any(marked.objects[i].put is not None for i in within):
-        return _put_piece(part, own, marks, translation)
+        return _put_piece(part, extent, marks, translation)
     objects = (marked.objects[i] for i in within)
     return Piece(
-        own,
-        marked.text[own.start : own.end],
-        tuple(PutObject(one.start - own.start, one.end - own.start, one) for one in objects),
-        tuple((min(max(marked.marks[i].at, own.start), own.end) - own.start, i) for i in marks),
+        extent,
+        marked.text[extent.start : extent.end],
+        tuple(PutObject(one.start - extent.start, one.end - extent.start, one) for one in objects),
+        tuple((min(max(marked.marks[i].at, extent.start), extent.end) - extent.start, i) for i in marks),
         None if translation is None or translation.links is None else (),
         translation,
     )
 
 
-def _put_piece(part: MarkedPart, own: Span, marks: range, translation: SegmentTranslation | None) -> Piece:
+def _put_piece(part: MarkedPart, extent: Span, marks: range, translation: SegmentTranslation | None) -> Piece:
     """Return a part of a text whose words stay, as a segment: some of its objects are put otherwise."""
     marked = part.marked
-    spans = {i: Span(marked.objects[i].start, marked.objects[i].end) for i in marked.objects_in(*own)}
+    spans = {i: Span(marked.objects[i].start, marked.objects[i].end) for i in marked.objects_in(*extent)}
     found = [FoundStandIn(span, StandIn(i, "", span, span, "", "")) for i, span in spans.items()]
     movables = [
-        Movable(min(max(marked.marks[i].at, own.start), own.end), MarkKind.POINT, i, is_object=False)
+        Movable(min(max(marked.marks[i].at, extent.start), extent.end), MarkKind.POINT, i, is_object=False)
         for i in marks
     ]
-    renderer = _Renderer(part, movables, found, marked.text, own)
+    renderer = _Renderer(part, movables, found, marked.text, extent)
     for i, movable in enumerate(movables):
-        renderer.put(Placed(movable.at, i))
+        renderer.put(Placement(movable.at, i))
     text = renderer.finish()
     segment = translation or SegmentTranslation(
-        marked.text[slice(*own)], text, None, FinishReason.COPIED, 0, 0, own, Span(0, len(text))
+        marked.text[slice(*extent)], text, None, FinishReason.COPIED, 0, 0, extent, Span(0, len(text))
     )
     links = None if segment.links is None else ()
-    return Piece(own, text, tuple(renderer.objects), tuple(renderer.marks), links, segment)
+    return Piece(extent, text, tuple(renderer.objects), tuple(renderer.marks), links, segment)
 
 
 def translated_piece(
     shown: ShownText,
-    own: Span,
+    extent: Span,
     moving: range,
     found: Sequence[FoundStandIn],
     translation: SegmentTranslation,
@@ -98,7 +98,7 @@ def translated_piece(
 
     Args:
         shown: what was translated.
-        own: position of the segment in the text.
+        extent: position of the segment in the text.
         moving: which of the movables belong to it.
         found: the stand-ins in its translation.
         translation: the segment as the engine returned it.
@@ -115,10 +115,11 @@ def translated_piece(
     renderer = _Renderer(shown.part, shown.movables, found, translated, segment.target)
     for each in placed:
         renderer.put(each)
-    text, words = renderer.finish(), shown.part.marked.text[slice(*own)]
+    text, words = renderer.finish(), shown.part.marked.text[slice(*extent)]
     if has_no_break_space(words):
         objects = [
-            ((put.found.start - own.start, put.found.end - own.start), put[:2]) for put in renderer.objects
+            ((put.found.start - extent.start, put.found.end - extent.start), put[:2])
+            for put in renderer.objects
         ]
         text = with_no_break_spaces(words, text, objects)
     targets = PositionMap(renderer.runs, 0)
@@ -130,7 +131,7 @@ def translated_piece(
             for link in segment.links
             if not shown.positions.has_several(link.source)
         )
-    return Piece(own, text, tuple(renderer.objects), tuple(renderer.marks), links, translation)
+    return Piece(extent, text, tuple(renderer.objects), tuple(renderer.marks), links, translation)
 
 
 def _shifted(link: Link, by: int) -> Link:
@@ -186,7 +187,7 @@ class _Renderer:
     def __post_init__(self) -> None:
         self.at = self.target.start
 
-    def put(self, placed: Placed) -> None:
+    def put(self, placed: Placement) -> None:
         """Write the translation up to a movable, and the movable."""
         self._copy_until(placed.at)
         movable = self.movables[placed.movable]
@@ -311,9 +312,9 @@ def segment_of(
         links = tuple(_shifted(link, length) for link in links)
     return replace(
         translation,
-        source=source.text[piece.own.start : piece.own.end],
+        source=source.text[piece.extent.start : piece.extent.end],
         text=piece.text,
-        source_span=piece.own,
+        source_span=piece.extent,
         span=Span(length, length + len(piece.text)),
         links=links,
     )

@@ -23,7 +23,7 @@ class Match(NamedTuple):
     found: tuple[FoundStandIn, ...]
     """In the order of the translation; to be used only if none is missing."""
     missing: frozenset[int]
-    """Where the objects begin that are not there once, in their order and outside of words."""
+    """Beginnings of objects that are not there once, in their order and outside of words."""
 
 
 def match_stand_ins(stand_ins: Sequence[StandIn], translated: str, target: Span) -> Match:
@@ -36,7 +36,7 @@ def match_stand_ins(stand_ins: Sequence[StandIn], translated: str, target: Span)
     """
     if not stand_ins:
         return Match((), frozenset())
-    everything = frozenset(stand_in.own.start for stand_in in stand_ins)
+    everything = frozenset(stand_in.extent.start for stand_in in stand_ins)
     by_text: dict[str, list[StandIn]] = {}
     for stand_in in stand_ins:
         by_text.setdefault(_key(stand_in.text), []).append(stand_in)
@@ -47,7 +47,7 @@ def match_stand_ins(stand_ins: Sequence[StandIn], translated: str, target: Span)
     if not counts.keys() <= by_text.keys():
         return Match((), everything)  # there are stand-ins that the text does not have
     missing = {
-        stand_in.own.start
+        stand_in.extent.start
         for key, expected in by_text.items()
         if not (is_in_order if key == _ORDERED else counts[key] == len(expected))
         for stand_in in expected
@@ -60,7 +60,7 @@ def match_stand_ins(stand_ins: Sequence[StandIn], translated: str, target: Span)
             continue
         span = _with_blanks(one, translated, Span(*match.span()), target)
         if span is None:
-            missing.add(one.own.start)
+            missing.add(one.extent.start)
         else:
             found.append(FoundStandIn(span, one))
     return Match(tuple(found), frozenset(missing))

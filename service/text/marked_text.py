@@ -24,7 +24,7 @@ class MarkKind(Enum):
 
 
 class Shown(Enum):
-    """How the model sees an object."""
+    """Form in which the model sees an object."""
 
     COPY = "copy"
     """As `%1$s`, with a number of its own: it may move in the sentence."""
@@ -51,11 +51,11 @@ class Mark:
     """Position of the character after it."""
     kind: MarkKind
     number: int
-    """Which of the reader's source forms it is."""
+    """Number of the reader's source form."""
     partner: int | None = None
     """For OPEN and CLOSE: index of the other half among the text's marks; None if that is in another text."""
     keeps_order: bool = False
-    """Whether it must not change places with other marks, as cue times."""
+    """Whether it must not swap with other marks, as cue times."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,18 +66,18 @@ class Object:
     end: int
     shown: Shown = Shown.COPY
     number: int | None = None
-    """Which of the reader's source forms it is; None if it is its own characters, found among the words."""
+    """Number of the reader's source form; None if it is its own characters, found among the words."""
     partner: int | None = None
     """For OPEN and CLOSE: index of the other half among the text's objects."""
     put: str | None = None
-    """What the translation has in its place; None for its own characters."""
+    """Text that the translation has instead; None for its own characters."""
     is_syntax: bool = True
     """Whether a program reads it, so that a translation must not have more of it than the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """A text, its marks and its objects. Texts are equal if words and places are, whatever the source forms.
+    """A text, its marks and its objects. Texts are equal if words and positions are, not the source forms.
 
     Marks are in order of their positions, and at one position in that of the source; OPEN and CLOSE nest.
     Objects are in order and do not overlap, and no mark is within one. An object of markup is one character,
@@ -90,7 +90,7 @@ class MarkedText:
 
     @property
     def is_plain(self) -> bool:
-        """Whether it has neither marks nor objects."""
+        """Return whether it has neither marks nor objects."""
         return not self.marks and not self.objects
 
     @property

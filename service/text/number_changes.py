@@ -168,22 +168,22 @@ class NumberForms:
                 short = short_numbers(source)
                 if short is not None and short == short_numbers(target):
                     return NO_CHANGES
-        own = [*in_words, *self._items(source, source_objects, self.source)]
+        source_items = [*in_words, *self._items(source, source_objects, self.source)]
         if self.reads_digits and self.source.language == "de":
-            _name_months(own, source, target)
+            _name_months(source_items, source, target)
         found = self._items(target, target_objects, self.target)
         if in_words:
             found += self._in_words(target, target_objects, self.target)
-        for own_keys, keys in (
+        for source_keys, keys in (
             (_plain_key, _plain_key),
             (_value_key, _value_key),
             (_loose_keys, _loose_keys),
             (_clock_keys, _clock_key),
         ):
-            _match(own, own_keys, found, keys)
-        _match_parts(own, found)
-        self._match_words(own, source, target)
-        missing = tuple(sorted(item.number for item in own if not item.is_matched))
+            _match(source_items, source_keys, found, keys)
+        _match_parts(source_items, found)
+        self._match_words(source_items, source, target)
+        missing = tuple(sorted(item.number for item in source_items if not item.is_matched))
         return NumberChanges(missing, tuple(item.number for item in found if _is_added(item)))
 
     def put(self, text: str, number: Number) -> str | None:
@@ -229,12 +229,12 @@ class NumberForms:
             for one in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
         ]
 
-    def _match_words(self, own: Sequence[_Item], source: str, target: str) -> None:
-        if all(item.is_matched for item in own):
+    def _match_words(self, source_items: Sequence[_Item], source: str, target: str) -> None:
+        if all(item.is_matched for item in source_items):
             return
         words = Counter(count_number_words(target, self.target.language))
         words.subtract(count_number_words(source, self.source.language))
-        for item in own:
+        for item in source_items:
             if item.is_matched or not item.plain.isdecimal() or len(item.plain) > 2:  # noqa: PLR2004 -- digits
                 continue
             number = int(item.plain)  # at most 2 digits
@@ -282,30 +282,30 @@ def _in_ascii(number: str) -> str:
     return "".join(str(unicodedata.decimal(one, one)) for one in number.translate(_PLAIN))
 
 
-def _name_months(own: Iterable[_Item], source: str, target: str) -> None:
+def _name_months(source_items: Iterable[_Item], source: str, target: str) -> None:
     """Compare only the day of a date without a year if the translation has the month's name."""
     days = {
         date.span.start: str(date.day)
         for date in find_dates(source)
         if ENGLISH_MONTHS[date.month - 1] in target
     }
-    for item in own:
+    for item in source_items:
         day = days.get(item.number.start)
         if day is not None:
             item.plain, item.value, item.value_key = day, _Value((day,), None, is_certain=True), day
 
 
-def _match(own: Iterable[_Item], own_keys: _Keys, found: Iterable[_Item], keys: _Keys) -> None:
+def _match(source_items: Iterable[_Item], source_keys: _Keys, found: Iterable[_Item], keys: _Keys) -> None:
     """Pair the numbers that have a key in common, each with one."""
     by_key: defaultdict[str, list[_Item]] = defaultdict(list)
     for item in found:
         if not item.is_matched:
             for key in keys(item):
                 by_key[key].append(item)
-    for item in own:
+    for item in source_items:
         if item.is_matched:
             continue
-        for key in own_keys(item):
+        for key in source_keys(item):
             candidates = by_key[key]
             while candidates and candidates[-1].is_matched:
                 candidates.pop()
@@ -314,11 +314,11 @@ def _match(own: Iterable[_Item], own_keys: _Keys, found: Iterable[_Item], keys: 
                 break
 
 
-def _match_parts(own: Iterable[_Item], found: Iterable[_Item]) -> None:
+def _match_parts(source_items: Iterable[_Item], found: Iterable[_Item]) -> None:
     """Pair lists, which one language may write as one number and the other one as several."""
     left = [item for item in found if not item.is_matched]
     pool = Counter(part for item in left for part in item.parts)
-    for item in own:
+    for item in source_items:
         needed = Counter(() if item.is_matched else item.parts)
         if needed and all(pool[part] >= number for part, number in needed.items()):
             pool.subtract(needed)

@@ -27,7 +27,7 @@ _ORDINAL_SIGN = {
     "nl": re.compile(r"(?:e|de|ste)\b"),
     "pt": re.compile(r"\.?[ºª]"),
 }
-"""What follows the digits of an ordinal number."""
+"""Sign after the digits of an ordinal number."""
 _ENDING = re.compile(r"e[mnrs]?$")
 _WORD = re.compile(r"[^\W\d_]+")
 FIRST = 1

@@ -13,7 +13,7 @@ from service.text.searching import find_all, never_pause
 
 
 class NumberKind(Enum):
-    """What a number is."""
+    """Kind of number."""
 
     IDENTIFIER = "identifier"
     """UUID, hash, account, address of a device, ISO date, nine digits or more, decimal with four places or

@@ -114,9 +114,9 @@ def _joined(first: Sequence[Object], second: Sequence[Object]) -> tuple[Object, 
         [*((each, 0, i) for i, each in enumerate(first)), *((each, 1, i) for i, each in enumerate(second))],
         key=lambda one: _place(one[0]),
     )
-    places = {one[1:]: place for place, one in enumerate(tagged)}
+    indices = {one[1:]: index for index, one in enumerate(tagged)}
     return tuple(
-        each if each.partner is None else replace(each, partner=places[which, each.partner])
+        each if each.partner is None else replace(each, partner=indices[which, each.partner])
         for each, which, _ in tagged
     )
 

@@ -13,7 +13,7 @@ class MarkupLanguage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class MarkupOptions:
-    """Which tags separate texts, and which content is not translated.
+    """Tags that separate texts, and content that is not translated.
 
     Names of tags are compared as written in XML, in lower case in HTML.
     """
@@ -38,7 +38,7 @@ class MarkupError(Exception):
     """Raised when markup cannot be parsed."""
 
     problem: str
-    """What is wrong, where, and what to do."""
+    """Description of the fault, its position and a remedy."""
 
     def __str__(self) -> str:
         return self.problem

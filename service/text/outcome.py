@@ -1,4 +1,4 @@
-"""What became of a text: for requests, journals, clusters and the writers of files alike."""
+"""Outcome of a text: for requests, journals, clusters and the writers of files alike."""
 
 import re
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # at run time, it would load the engine into each process tha
 
 
 class Check(StrEnum):
-    """What a translation is checked for."""
+    """Kind of check of a translation."""
 
     PLACEHOLDERS = "placeholders"
     """Each placeholder occurs as often as in the source, and those without a name or number in its order.
@@ -35,14 +35,14 @@ class CheckFailure:
 
     check: Check
     problem: str
-    """What is wrong, with the part of the text."""
+    """Description of the fault, with the part of the text."""
 
     def __str__(self) -> str:
         return f"{self.check}: {self.problem}"
 
 
 class TextOrigin(StrEnum):
-    """Who made a text."""
+    """Author of a text: a model, a memory, or nobody."""
 
     MACHINE = "machine"
     """A model."""
@@ -73,12 +73,12 @@ class TextOutcome:
 
     @property
     def is_source(self) -> bool:
-        """Whether no translation is used: there is none, or what failed would break a program or a page."""
+        """Return whether no translation is used: there is none, or a failed check would break a program."""
         return self.origin is TextOrigin.SOURCE
 
     @property
     def problem(self) -> str | None:
-        """What somebody has to look at; None if no check failed. `with_problem` reads it."""
+        """Return the problem to look at; None if no check failed. `with_problem` reads it."""
         if not self.failed:
             return self.rejection
         consequence = "the translation was not used" if self.is_source else "review the translation"

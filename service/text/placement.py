@@ -50,7 +50,7 @@ class Movable(NamedTuple):
     """Letter of an accelerator; empty for all else."""
 
 
-class Placed(NamedTuple):
+class Placement(NamedTuple):
     """Position of a movable in the translation."""
 
     at: int
@@ -107,7 +107,7 @@ class _Node:
 
 def place(
     text: str, translated: str, movables: Sequence[Movable], segment: Stretch, moving: range
-) -> list[Placed]:
+) -> list[Placement]:
     """Return the movables of a changed segment in the order of the output, properly nested.
 
     Args:
@@ -136,7 +136,7 @@ def place(
 
 def _keep_order(
     translated: str, movables: Sequence[Movable], target: Span, moving: range, alignment: Alignment
-) -> Iterator[Placed]:
+) -> Iterator[Placement]:
     """Yield movables in the order of the source, each next to its neighbour's translation or later."""
     at = target.start
     for i in moving:
@@ -149,7 +149,7 @@ def _keep_order(
             wanted = _word_end(translated, wanted) if is_close else _word_start(translated, wanted)
         if wanted is not None and wanted > at:
             at = wanted
-        yield Placed(at, i)
+        yield Placement(at, i)
 
 
 def _is_in_word(text: str, at: int) -> bool:
@@ -213,19 +213,19 @@ def _tree(movables: Sequence[Movable], source: Span, moving: range) -> tuple[_No
     return root, max(depth, num_begun)
 
 
-def _in_order(root: _Node) -> Iterator[Placed]:
-    pending: list[_Node | Placed] = [root]
+def _in_order(root: _Node) -> Iterator[Placement]:
+    pending: list[_Node | Placement] = [root]
     while pending:
         node = pending.pop()
-        if isinstance(node, Placed):
+        if isinstance(node, Placement):
             yield node
         elif node.single is not None:
-            yield Placed(node.target.start, node.single)
+            yield Placement(node.target.start, node.single)
         else:
             if node.opens is not None:
-                yield Placed(node.target.start, node.opens)
+                yield Placement(node.target.start, node.opens)
             if node.closes is not None:
-                pending.append(Placed(node.target.end, node.closes))
+                pending.append(Placement(node.target.end, node.closes))
             children = sorted(node.children, key=lambda child: (*child.target, child.order))
             pending += reversed(children)
 

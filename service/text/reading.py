@@ -295,11 +295,11 @@ def translated_items(read: ReadText, translated: MarkedText) -> list[InlineItem]
     """Return all items of a text with a translation in place of its words."""
     if translated == read.marked:
         return [*read.before, *read.core, *read.after]
-    places = [(mark.at, mark.at, mark.number) for mark in translated.marks]
-    places += [(each.start, each.end, each.number) for each in translated.objects if each.number is not None]
+    spans = [(mark.at, mark.at, mark.number) for mark in translated.marks]
+    spans += [(each.start, each.end, each.number) for each in translated.objects if each.number is not None]
     core: list[InlineItem] = []
     at = 0
-    for start, end, number in sorted(places, key=lambda place: place[:2]):
+    for start, end, number in sorted(spans, key=lambda span: span[:2]):
         core += [InlineItem(TokenKind.TEXT, translated.text[at:start])] * (at < start)
         core.append(read.items[number])
         at = end

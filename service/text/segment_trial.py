@@ -48,12 +48,12 @@ def _are_in_order(translation: Translation, source: str) -> bool:
     """Return whether the segments are in order, and what is between them is the same in both texts."""
     source_at = at = 0
     for segment in translation.segments:
-        own, span = segment.source_span, segment.span
-        if not (source_at <= own.start < own.end <= len(source) and at <= span.start <= span.end):
+        extent, span = segment.source_span, segment.span
+        if not (source_at <= extent.start < extent.end <= len(source) and at <= span.start <= span.end):
             return False
-        if source[source_at : own.start] != translation.text[at : span.start]:
+        if source[source_at : extent.start] != translation.text[at : span.start]:
             return False
-        source_at, at = own.end, span.end
+        source_at, at = extent.end, span.end
     return source[source_at:] == translation.text[at:]
 
 
@@ -85,7 +85,7 @@ class SegmentCutter:
         """Whether all segments so far were right."""
         self._shown = shown
         self._context = context
-        self._own_at = shown.part.own.start
+        self._done_to = shown.part.extent.start
         self._mark = shown.part.marks.start
         self._movable = self._stand_in = 0
 
@@ -97,16 +97,16 @@ class SegmentCutter:
             moving = moving_in(shown.movables, source, self._movable)
         else:
             moving = range(len(shown.movables))
-        own, marks = self._own(source, moving)
+        extent, marks = self._extent_of(source, moving)
         if marks and translation.text == shown.text[source.start : source.end]:
             # The marks of an unchanged segment stay where they are.
             first, last = part.marked.marks[marks.start], part.marked.marks[marks.stop - 1]
-            own = Span(max(self._own_at, min(own.start, first.at)), max(own.end, last.at))
-        if self._own_at < own.start or self._mark < marks.start:
-            yield unchanged_piece(part, Span(self._own_at, own.start), range(self._mark, marks.start))
+            extent = Span(max(self._done_to, min(extent.start, first.at)), max(extent.end, last.at))
+        if self._done_to < extent.start or self._mark < marks.start:
+            yield unchanged_piece(part, Span(self._done_to, extent.start), range(self._mark, marks.start))
         stand_ins = self._stand_ins_in(source)
-        self._own_at, self._mark, self._movable = own.end, marks.stop, moving.stop
-        judge = _Judge(self._shown, self._context, own, marks)
+        self._done_to, self._mark, self._movable = extent.end, marks.stop, moving.stop
+        judge = _Judge(self._shown, self._context, extent, marks)
         done = judge.judge(translation, moving, stand_ins)
         self.is_right = isinstance(done, Piece)
         yield done
@@ -114,15 +114,15 @@ class SegmentCutter:
     def rest(self) -> Piece:
         """Return what is after the last segment."""
         part = self._shown.part
-        return unchanged_piece(part, Span(self._own_at, part.own.end), range(self._mark, part.marks.stop))
+        return unchanged_piece(part, Span(self._done_to, part.extent.end), range(self._mark, part.marks.stop))
 
-    def _own(self, source: Span, moving: range) -> tuple[Span, range]:
+    def _extent_of(self, source: Span, moving: range) -> tuple[Span, range]:
         """Return which part of the text a segment is, and which marks belong to it."""
         shown, part = self._shown, self._shown.part
         if self._shown.trial > 1:
-            return part.own, part.marks
-        own = shown.positions.span(source)
-        start, end = max(own.start, self._own_at), own.end
+            return part.extent, part.marks
+        extent = shown.positions.span(source)
+        start, end = max(extent.start, self._done_to), extent.end
         first = last = None
         for i in moving:
             movable = shown.movables[i]
@@ -157,7 +157,7 @@ class _Judge:
 
     shown: ShownText
     context: TextContext
-    own: Span
+    extent: Span
     marks: range
 
     def judge(
@@ -167,14 +167,14 @@ class _Judge:
         shown, source = self.shown, translation.source_span
         text = translation.text
         if text == shown.text[source.start : source.end]:
-            return unchanged_piece(shown.part, self.own, self.marks, translation)
+            return unchanged_piece(shown.part, self.extent, self.marks, translation)
         match = match_stand_ins(stand_ins, text, Span(0, len(text)))
-        cut = {one.own.start for one in stand_ins if not _is_within(one.shown, source)}
+        cut = {one.extent.start for one in stand_ins if not _is_within(one.shown, source)}
         if match.missing or cut:
             retried = self._retry(match.missing | cut, ())
             if retried is not None:
                 return retried
-        piece = translated_piece(shown, self.own, moving, match.found, translation)
+        piece = translated_piece(shown, self.extent, moving, match.found, translation)
         return self._checked(piece, has_stand_ins=bool(stand_ins) or shown.trial > 1)
 
     def _checked(self, piece: Piece, *, has_stand_ins: bool) -> Piece | ShownText:
@@ -198,44 +198,45 @@ class _Judge:
         if shown.trial > 1:
             numbers = self._numbers()  # the last call must not change those either that were right
         marked = shown.part.marked
-        words = marked.text[self.own.start : self.own.end]
+        words = marked.text[self.extent.start : self.extent.end]
         forms = number_forms(self.context.source, self.context.target)
         found = [
             Object(
-                self.own.start + number.start,
-                self.own.start + number.end,
+                self.extent.start + number.start,
+                self.extent.start + number.end,
                 put=forms.put(words, number),
                 is_syntax=False,
             )
             for number in numbers
         ]
-        part = MarkedPart(with_numbers(marked, found), self.own, self.marks, shown.part.language)
+        part = MarkedPart(with_numbers(marked, found), self.extent, self.marks, shown.part.language)
         everything = _starts(part)
         before = shown.hidden & everything
         hidden = everything if shown.trial > 1 or missing == everything else before | missing
         if hidden == before and len(part.marked.objects) == len(marked.objects):
             return None
         following = show(part, hidden, shown.trial + 1)
-        return following if has_letters(following.text) else unchanged_piece(part, self.own, self.marks)
+        return following if has_letters(following.text) else unchanged_piece(part, self.extent, self.marks)
 
     def _starts(self) -> frozenset[int]:
-        return _starts(replace(self.shown.part, own=self.own))
+        return _starts(replace(self.shown.part, extent=self.extent))
 
     def _has_added(self, piece: Piece) -> bool:
         """Return whether the words of a translation have syntax that those of the source have not."""
         marked = self.shown.part.marked
-        own = [marked.objects[i] for i in marked.objects_in(*self.own)]
-        shift = self.own.start
+        objects = [marked.objects[i] for i in marked.objects_in(*self.extent)]
+        shift = self.extent.start
         source = masked(
-            marked.text[self.own.start : self.own.end], [(one.start - shift, one.end - shift) for one in own]
+            marked.text[self.extent.start : self.extent.end],
+            [(one.start - shift, one.end - shift) for one in objects],
         )
         target = masked(piece.text, [put[:2] for put in piece.objects])
         return bool(_syntax(target) - _syntax(source))
 
     def _number_changes(self, piece: Piece) -> NumberChanges:
-        source = self.shown.part.marked.text[self.own.start : self.own.end]
-        marked, shift = self.shown.part.marked, self.own.start
-        objects = [marked.objects[i] for i in marked.objects_in(*self.own)]
+        source = self.shown.part.marked.text[self.extent.start : self.extent.end]
+        marked, shift = self.shown.part.marked, self.extent.start
+        objects = [marked.objects[i] for i in marked.objects_in(*self.extent)]
         return number_forms(self.context.source, self.context.target).compare(
             source,
             piece.text,
@@ -244,7 +245,7 @@ class _Judge:
         )
 
     def _numbers(self) -> tuple[Number, ...]:
-        words = self.shown.part.marked.text[self.own.start : self.own.end]
+        words = self.shown.part.marked.text[self.extent.start : self.extent.end]
         return number_forms(self.context.source, self.context.target).find(words)
 
 
@@ -263,7 +264,7 @@ def is_right(shown: ShownText, translation: Translation, context: TextContext) -
 
 
 def _failure(piece: Piece, judge: _Judge, changes: NumberChanges) -> CheckFailure:
-    source = judge.shown.part.marked.text[judge.own.start : judge.own.end]
+    source = judge.shown.part.marked.text[judge.extent.start : judge.extent.end]
     missing = ", ".join(source[one.start : one.end] for one in changes.missing)[:_MAX_NAMED]
     added = ", ".join(piece.text[one.start : one.end] for one in changes.added)[:_MAX_NAMED]
     problems = [f"{missing} is missing"] * bool(missing) + [f"{added} is not in the source"] * bool(added)
@@ -273,7 +274,7 @@ def _failure(piece: Piece, judge: _Judge, changes: NumberChanges) -> CheckFailur
 def _starts(part: MarkedPart) -> frozenset[int]:
     """Return where the objects of a part begin."""
     objects = part.marked.objects
-    within = (objects[i] for i in part.marked.objects_in(*part.own))
+    within = (objects[i] for i in part.marked.objects_in(*part.extent))
     return frozenset(each.start for each in within if each.shown is not Shown.BREAK)
 
 

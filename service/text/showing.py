@@ -35,12 +35,12 @@ _LETTERS_AFTER = re.compile(rf"[^\W\d_]{{0,{MAX_LETTERS}}}")
 
 
 class StandIn(NamedTuple):
-    """What the model sees of an object."""
+    """Text that the model sees instead of an object."""
 
     object_index: int
     """Index of the object."""
     text: str
-    own: Span
+    extent: Span
     """Position of the object in its text."""
     shown: Span
     """Position in the text that the model sees, with added blanks."""
@@ -58,10 +58,10 @@ class MarkedPart:
     """Part of a text that the model sees at once."""
 
     marked: MarkedText
-    own: Span
+    extent: Span
     """Position in the text."""
     marks: range
-    """Which of the marks belong to it."""
+    """Range of the marks that belong to it."""
     language: str
     """BCP-47 code of the text's language, for its sentences."""
     pause: Callable[[], None] = never_pause
@@ -95,20 +95,20 @@ class ShownText:
     positions: PositionMap
     """Maps positions of the shown text to those of the text itself."""
     hidden: frozenset[int]
-    """Where the objects begin that the model must not see."""
+    """Beginnings of the objects that the model must not see."""
     trial: int
     """1 for the first call; each further one is for a segment alone."""
 
     @property
     def is_aligned(self) -> bool:
-        """Whether its translation must have links. A short label needs none for its accelerator."""
+        """Return whether its translation must have links. A short label needs none for its accelerator."""
         return not all(movable.key for movable in self.movables) or (
             bool(self.movables) and self.text.count(" ") >= LONG_LABEL
         )
 
     @property
     def is_plain(self) -> bool:
-        """Whether it is the text itself, with nothing to place."""
+        """Return whether it is the text itself, without marks and objects."""
         return not self.stand_ins and not self.movables
 
 
@@ -121,7 +121,7 @@ def show(part: MarkedPart, hidden: frozenset[int] = frozenset(), trial: int = 1)
         trial: number of the call.
     """
     objects = part.marked.objects
-    within = part.marked.objects_in(*part.own)
+    within = part.marked.objects_in(*part.extent)
     if not within and not part.marks:  # as most texts
         return _as_it_is(part, hidden, trial)
 
@@ -156,10 +156,10 @@ def show(part: MarkedPart, hidden: frozenset[int] = frozenset(), trial: int = 1)
 
 
 def _as_it_is(part: MarkedPart, hidden: frozenset[int], trial: int) -> ShownText:
-    own = part.own
-    runs = [Run(0, own.end - own.start, own)] if own.start < own.end else []
-    text = part.marked.text[own.start : own.end]
-    return ShownText(part, text, (), (), PositionMap(runs, own.start), hidden, trial)
+    extent = part.extent
+    runs = [Run(0, extent.end - extent.start, extent)] if extent.start < extent.end else []
+    text = part.marked.text[extent.start : extent.end]
+    return ShownText(part, text, (), (), PositionMap(runs, extent.start), hidden, trial)
 
 
 def _numbered(objects: Sequence[Object], indexes: Sequence[int]) -> dict[int, str]:
@@ -173,11 +173,11 @@ def _numbered(objects: Sequence[Object], indexes: Sequence[int]) -> dict[int, st
 
 def _between(part: MarkedPart, within: range) -> Iterator[str]:
     """Yield the words between objects."""
-    at = part.own.start
+    at = part.extent.start
     for i in within:
         yield part.marked.text[at : part.marked.objects[i].start]
         at = part.marked.objects[i].end
-    yield part.marked.text[at : part.own.end]
+    yield part.marked.text[at : part.extent.end]
 
 
 def _on_copied_lines(part: MarkedPart, within: range, hidden: Collection[int]) -> set[int]:
@@ -220,12 +220,12 @@ class _Builder:
     stand_ins: list[StandIn] = field(default_factory=list)
     movables: list[Movable] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
-    mark_places: dict[int, int] = field(default_factory=dict)
+    mark_indices: dict[int, int] = field(default_factory=dict)
     """Index among the movables of each mark."""
-    object_places: dict[int, int] = field(default_factory=dict)
+    object_indices: dict[int, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self.at = self.part.own.start
+        self.at = self.part.extent.start
         self.next_mark = self.part.marks.start
 
     def add(self, i: int) -> None:
@@ -241,27 +241,27 @@ class _Builder:
 
     def finish(self) -> ShownText:
         """Return the shown text."""
-        own = self.part.own
-        self._copy_until(own.end, self.part.marks.stop)
-        partners = _partners(self.mark_places, self.part.marked.marks)
-        partners |= _partners(self.object_places, self.part.marked.objects)
+        extent = self.part.extent
+        self._copy_until(extent.end, self.part.marks.stop)
+        partners = _partners(self.mark_indices, self.part.marked.marks)
+        partners |= _partners(self.object_indices, self.part.marked.objects)
         movables = [
             movable._replace(at=min(movable.at, self.length), partner=partners.get(i))
             for i, movable in enumerate(self.movables)
         ]
-        positions = PositionMap(self.runs, own.start)
+        positions = PositionMap(self.runs, extent.start)
         text, stand_ins = "".join(self.pieces), tuple(self.stand_ins)
         return ShownText(self.part, text, stand_ins, tuple(movables), positions, self.hidden, self.trial)
 
     def _letters_around(self, found: Object) -> tuple[str, str]:
         """Return the letters that touch an object: with them it would be a word that the model translates."""
-        text, own = self.part.marked.text, self.part.own
+        text, extent = self.part.marked.text, self.part.extent
         before, after = "", ""
         if self._touches(found.start):
             run = text[max(self.runs[-1].other.start, found.start - MAX_LETTERS) : found.start]
             before = "".join(_LETTERS_BEFORE.findall(run))
         if not self._has_mark(found.end):
-            letters = _LETTERS_AFTER.match(text, found.end, own.end)
+            letters = _LETTERS_AFTER.match(text, found.end, extent.end)
             after = letters[0] if letters is not None and _is_letter(letters[0][:1]) else ""
         return before, after
 
@@ -271,7 +271,7 @@ class _Builder:
         while self.next_mark < last_mark and marks[self.next_mark].at <= end:
             mark = marks[self.next_mark]
             self._copy(mark.at)
-            self.mark_places[self.next_mark] = len(self.movables)
+            self.mark_indices[self.next_mark] = len(self.movables)
             self._move(self.next_mark, mark.kind, Span(mark.at, mark.at), None, keeps_order=mark.keeps_order)
             self.next_mark += 1
         self._copy(end)
@@ -287,42 +287,42 @@ class _Builder:
         self.length += len(text)
 
     def _show(self, i: int, found: Object, text: str, letters: tuple[str, str]) -> None:
-        start, own, self.at = self.length, Span(found.start, found.end), found.end
+        start, extent, self.at = self.length, Span(found.start, found.end), found.end
         self._write(f"{' ' if letters[0] else ''}{text}{' ' if letters[1] else ''}")
-        self.runs.append(Run(start, self.length, own, is_copy=False))
-        is_space = self.part.marked.text[own.start : own.end].lower() in _SPACES
-        is_tag = self.part.marked.text.startswith(("{%", "{\\", "<"), own.start)
-        self.stand_ins.append(StandIn(i, text, own, Span(start, self.length), *letters, is_space, is_tag))
+        self.runs.append(Run(start, self.length, extent, is_copy=False))
+        is_space = self.part.marked.text[extent.start : extent.end].lower() in _SPACES
+        is_tag = self.part.marked.text.startswith(("{%", "{\\", "<"), extent.start)
+        self.stand_ins.append(StandIn(i, text, extent, Span(start, self.length), *letters, is_space, is_tag))
 
     def _hide(self, i: int, found: Object) -> None:
         kind = _HIDDEN.get(found.shown, MarkKind.POINT)
-        self.object_places[i] = len(self.movables)
+        self.object_indices[i] = len(self.movables)
         touches = self._touches(found.start)
         is_point = kind is MarkKind.POINT and found.shown is not Shown.KEY
-        if is_point and found.end == self.part.own.end:
+        if is_point and found.end == self.part.extent.end:
             self._drop_last_spaces()
         self._move(i, kind, Span(found.start, found.end), found, keeps_order=found.shown in _ORDERED)
         self.at = found.end
         if not is_point:
             return
-        following = self.part.marked.text[found.end : min(found.end + 1, self.part.own.end)]
+        following = self.part.marked.text[found.end : min(found.end + 1, self.part.extent.end)]
         if touches and _is_letter(following):
             self._write(" ")  # its neighbours are two words
         elif following == " " and not self._has_mark(found.end) and self._ends_with_space():
             self.at += 1
 
     def _move(
-        self, index: int, kind: MarkKind, own: Span, found: Object | None, *, keeps_order: bool
+        self, index: int, kind: MarkKind, extent: Span, found: Object | None, *, keeps_order: bool
     ) -> None:
         text = self.part.marked.text
-        before = text[max(0, own.start - _MAX_BESIDE) : own.start].rstrip(OBJECT)[-1:]
-        after = text[own.end : own.end + _MAX_BESIDE].lstrip(OBJECT)[:1]
+        before = text[max(0, extent.start - _MAX_BESIDE) : extent.start].rstrip(OBJECT)[-1:]
+        after = text[extent.end : extent.end + _MAX_BESIDE].lstrip(OBJECT)[:1]
         is_attached = before.isspace() and not after.isspace()
         is_in_word = before != "" and after != "" and is_word_character(before) and is_word_character(after)
         is_key = found is not None and found.shown is Shown.KEY
         key = written_accelerator(text, found)[1] if found is not None and is_key else ""
-        place = self.length, kind, index, found is not None, None
-        self.movables.append(Movable(*place, keeps_order, is_attached, is_in_word, key))
+        head = self.length, kind, index, found is not None, None
+        self.movables.append(Movable(*head, keeps_order, is_attached, is_in_word, key))
 
     def _drop_last_spaces(self) -> None:
         """Drop the white space before an object at the end."""
@@ -341,21 +341,21 @@ class _Builder:
 
     def _touches(self, at: int) -> bool:
         """Return whether the last character shown is a letter that touches a position."""
-        own = self.part.own
+        extent = self.part.extent
         is_copied = bool(self.runs) and self.runs[-1].is_copy and self.runs[-1].other.end == at
         has_mark = bool(self.movables) and self.movables[-1].at == self.length
-        return is_copied and not has_mark and at > own.start and _is_letter(self.part.marked.text[at - 1])
+        return is_copied and not has_mark and at > extent.start and _is_letter(self.part.marked.text[at - 1])
 
     def _has_mark(self, at: int) -> bool:
         marks = self.part.marked.marks
         return self.next_mark < self.part.marks.stop and marks[self.next_mark].at == at
 
 
-def _partners(places: Mapping[int, int], found: Sequence[Mark] | Sequence[Object]) -> dict[int, int]:
+def _partners(indices: Mapping[int, int], found: Sequence[Mark] | Sequence[Object]) -> dict[int, int]:
     return {
-        place: places[partner]
-        for i, place in places.items()
-        if (partner := found[i].partner) is not None and partner in places
+        at: indices[partner]
+        for i, at in indices.items()
+        if (partner := found[i].partner) is not None and partner in indices
     }
 
 

@@ -70,7 +70,7 @@ class TextPlan:
 
     @property
     def outcome(self) -> TextOutcome:
-        """What became of the text, once there are no more calls."""
+        """Return the outcome of the text, once there are no more calls."""
         if self._outcome is None:
             raise ValueError("texts remain to be translated")
         return self._outcome
@@ -120,7 +120,7 @@ class TextPlan:
 
     @property
     def can_stream(self) -> bool:
-        """Whether `take_segment` may be called."""
+        """Return whether `take_segment` may be called."""
         has_puts = any(each.put is not None for each in self._source.objects)
         return len(self._slots) == len(self.calls) == 1 and not has_puts
 
@@ -191,22 +191,22 @@ def _translated(
 def _between_breaks(part: MarkedPart, hidden: frozenset[int]) -> Iterator[Piece | ShownText]:
     """Yield a trial for each part of a text between breaks."""
     marked, mark = part.marked, part.marks.start
-    at = part.own.start
+    at = part.extent.start
     breaks = [
-        marked.objects[i] for i in marked.objects_in(*part.own) if marked.objects[i].shown is Shown.BREAK
+        marked.objects[i] for i in marked.objects_in(*part.extent) if marked.objects[i].shown is Shown.BREAK
     ]
     for each in breaks:
         last = part.marks_before(each, mark)
         yield _trial(part, Span(at, each.start), range(mark, last), hidden)
         yield unchanged_piece(part, Span(each.start, each.end), range(0))
         at, mark = each.end, last
-    yield _trial(part, Span(at, part.own.end), range(mark, part.marks.stop), hidden)
+    yield _trial(part, Span(at, part.extent.end), range(mark, part.marks.stop), hidden)
 
 
-def _trial(whole: MarkedPart, own: Span, marks: range, hidden: frozenset[int]) -> Piece | ShownText:
-    part = replace(whole, own=own, marks=marks)
+def _trial(whole: MarkedPart, extent: Span, marks: range, hidden: frozenset[int]) -> Piece | ShownText:
+    part = replace(whole, extent=extent, marks=marks)
     shown = show(part, hidden)
-    return shown if shown.text.strip() else unchanged_piece(part, own, marks)
+    return shown if shown.text.strip() else unchanged_piece(part, extent, marks)
 
 
 class IcuPlan:

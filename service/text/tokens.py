@@ -46,7 +46,7 @@ class InlineItem:
     keeps_space: bool = False
     """For TEXT: whether its white space is significant."""
     keeps_order: bool = False
-    """For POINT: whether it must not change places with another, as cue times."""
+    """For POINT: whether it must not swap with another, as cue times."""
     is_section: bool = False
     """For TEXT: whether it is a CDATA section, which is written as a whole or as plain text."""
 

@@ -64,7 +64,7 @@ class _Writer:
     translated: MarkedText
     language: MarkupLanguage
     no_break_space: str
-    """How the source writes one: `&nbsp;`."""
+    """Notation of one in the source: `&nbsp;`."""
     next_mark: int = 0
     next_object: int = 0
 
