@@ -78,7 +78,7 @@ SERVER_FAILED = "the server failed; its log says where"
 
 
 class ErrorKind(StrEnum):
-    """What went wrong, in a word a program can compare."""
+    """Kind of error, for programs."""
 
     status: int
     """HTTP status of Dragoman's own API."""
@@ -145,7 +145,7 @@ class ServiceError(Exception):
     MESSAGE: ClassVar[str] = ""
     """Text for people, with the names of fields in braces."""
     kind: ClassVar[ErrorKind | None] = None
-    """What a client is told; None: that the server failed."""
+    """Kind of error for clients; None if the server failed."""
     headers: ClassVar[Mapping[str, str]] = {}
     """Headers of the response."""
 

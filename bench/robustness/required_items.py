@@ -30,7 +30,7 @@ def positions(wanted: RequiredItem, text: str, language: str, source_language: s
         source_language: language of the thing.
     """
     if wanted.rule is Rule.NUMBER:
-        return _number_places(wanted.forms[0], text, language, source_language)
+        return _number_positions(wanted.forms[0], text, language, source_language)
     if wanted.rule in _BY_VALUE:
         find = _BY_VALUE[wanted.rule]
         requested = [found.readings for found in find(wanted.forms[0]) if found.text == wanted.forms[0]]
@@ -73,7 +73,7 @@ def find_missing_words(
     return list(missing.elements())
 
 
-def _number_places(thing: str, text: str, language: str, source_language: str) -> list[int]:
+def _number_positions(thing: str, text: str, language: str, source_language: str) -> list[int]:
     requested = {value for found in numbers(thing, source_language) for value in found.readings}
     is_numeral = numeral_value(thing, source_language) is not None
     positions = {

@@ -6,7 +6,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Sequence
 
-Span = tuple[int, int]
+Bounds = tuple[int, int]
 
 _CLAUSE_END = re.compile(
     r"""(?<=[.!?;:,–—…])\s+"""
@@ -27,9 +27,9 @@ class Boundaries:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self._found: dict[re.Pattern[str], list[Span]] = {}
+        self._found: dict[re.Pattern[str], list[Bounds]] = {}
 
-    def best_cut(self, start: int, end: int) -> Span:
+    def best_cut(self, start: int, end: int) -> Bounds:
         """Return the left half's end and the right half's start, with white space or nothing between them.
 
         Choose the cut nearest to the middle: after a clause, if that leaves at least a quarter on both sides;
@@ -48,13 +48,13 @@ class Boundaries:
             return middle, middle
         return cut
 
-    def _spans(self, pattern: re.Pattern[str]) -> list[Span]:
+    def _spans(self, pattern: re.Pattern[str]) -> list[Bounds]:
         if pattern not in self._found:
             self._found[pattern] = [match.span() for match in pattern.finditer(self.text)]
         return self._found[pattern]
 
 
-def _nearest(cuts: Sequence[Span], part: Span, bounds: tuple[float, float]) -> Span | None:
+def _nearest(cuts: Sequence[Bounds], part: Bounds, bounds: tuple[float, float]) -> Bounds | None:
     """Return the cut nearest to the part's middle that starts within bounds; of two equally near, the first.
 
     Args:

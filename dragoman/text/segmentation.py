@@ -11,7 +11,7 @@ import sentencex
 from dragoman.errors import InputError
 from dragoman.languages import primary_subtag
 from dragoman.text.abbreviations import sentence_goes_on
-from dragoman.text.boundaries import Boundaries
+from dragoman.text.boundaries import Boundaries, Bounds
 from dragoman.types import Splitting
 
 WINDOW_CHARS = 4096
@@ -22,10 +22,6 @@ MAX_WORD_CHARACTERS = 128
 end translations of them. Scripts without spaces between words are exempt."""
 MAX_WORD_TOKENS = 64
 """Maximum tokens per piece of such a word."""
-
-Span = tuple[int, int]
-"""Start and end, in characters."""
-
 _LINE = re.compile("[^\t\n\r\x0b\x0c\x85\u2028\u2029]+")
 _OTHER_SPACE = re.compile(r"[^\S ]")
 """White space other than the plain space."""
@@ -178,7 +174,7 @@ def _fits(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> 
     return count_tokens(segment) <= max_tokens
 
 
-def _split_at_spans(text: str, spans: Iterable[Span]) -> SegmentedText:
+def _split_at_spans(text: str, spans: Iterable[Bounds]) -> SegmentedText:
     segments: list[str] = []
     gaps: list[str] = []
     gap_start = 0
@@ -191,7 +187,7 @@ def _split_at_spans(text: str, spans: Iterable[Span]) -> SegmentedText:
 
 def _split_to_fitting_spans(
     segment: str, count_tokens: Callable[[str], int], max_tokens: int
-) -> Iterator[Span]:
+) -> Iterator[Bounds]:
     boundaries = Boundaries(segment)
     start = 0
     for word in _OVERLONG_WORD.finditer(segment):
@@ -202,8 +198,8 @@ def _split_to_fitting_spans(
 
 
 def _halve_to_fit(
-    boundaries: Boundaries, span: Span, count_tokens: Callable[[str], int], max_tokens: int
-) -> Iterator[Span]:
+    boundaries: Boundaries, span: Bounds, count_tokens: Callable[[str], int], max_tokens: int
+) -> Iterator[Bounds]:
     """Yield spans of pieces that fit, without white space at their ends."""
     segment = boundaries.text
     pending = list(_trim_span(segment, *span))
@@ -220,13 +216,13 @@ def _halve_to_fit(
         pending += [(right_start, end), (start, left_end)]
 
 
-def _line_spans(text: str, language: str) -> Iterator[Span]:
+def _line_spans(text: str, language: str) -> Iterator[Bounds]:
     for line in _LINE.finditer(text):
         for start, end in _sentence_spans(line.group(), language):
             yield line.start() + start, line.start() + end
 
 
-def _sentence_spans(text: str, language: str) -> Iterator[Span]:
+def _sentence_spans(text: str, language: str) -> Iterator[Bounds]:
     code = _splitter_code(language)
     enumeration = _ENUMERATION.match(text)  # models drop or change enumeration marks
     first = start = 0 if enumeration is None else enumeration.end()
@@ -241,11 +237,11 @@ def _splitter_code(language: str) -> str:
     return code if code.isascii() else "en"
 
 
-def _whole_span(text: str, _language: str) -> Iterator[Span]:
+def _whole_span(text: str, _language: str) -> Iterator[Bounds]:
     return _trim_span(text, 0, len(text))
 
 
-def _trim_span(text: str, start: int, end: int) -> Iterator[Span]:
+def _trim_span(text: str, start: int, end: int) -> Iterator[Bounds]:
     """Yield the span without white space at its ends; yield nothing if the rest is empty."""
     without_leading = text[start:end].lstrip()
     if without_leading:
@@ -309,7 +305,7 @@ def _sentences(text: str, code: str) -> list[str]:
     return sentences if "".join(sentences) == text else [text]
 
 
-_SPANS: Mapping[Splitting, Callable[[str, str], Iterator[Span]]] = {
+_SPANS: Mapping[Splitting, Callable[[str, str], Iterator[Bounds]]] = {
     Splitting.SENTENCES: _line_spans,
     Splitting.NO_NEWLINES: _sentence_spans,
     Splitting.OFF: _whole_span,

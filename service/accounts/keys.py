@@ -27,7 +27,7 @@ _FORM = re.compile(r"drg_(?P<id>[0-9a-f]{8})_(?P<secret>[A-Za-z0-9_-]{43})(?::fx
 
 
 class Scope(StrEnum):
-    """What a key permits. Every key may read its own usage."""
+    """Permissions of a key. Every key may read its own usage."""
 
     TRANSLATE = "translate"
     """Texts: translate, detect languages, score, align."""
@@ -165,7 +165,7 @@ class Caller:
     scopes: frozenset[Scope]
     limits: KeyLimits
     client: str = ""
-    """Who has a share of what all clients share: the key, or an address without one."""
+    """Client that has a share of what all share: the key, or an address without one."""
 
     def require(self, scope: Scope) -> None:
         """Raise ScopeMissing if the caller does not have this scope."""

@@ -16,7 +16,7 @@ ANONYMOUS_OWNER = ""
 
 
 class Resource(StrEnum):
-    """What is counted."""
+    """Kind of thing that is counted."""
 
     GLOSSARIES = "glossaries"
     MEMORIES = "memories"
@@ -27,7 +27,7 @@ class Resource(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """What an owner stores of one resource."""
+    """Amount that an owner stores of one resource."""
 
     num_items: int = 0
     size_bytes: int = 0

@@ -10,7 +10,7 @@ from threading import Event, Lock
 
 
 class WriteKind(Enum):
-    """What a transaction writes; the value is its head start in seconds over others that wait."""
+    """Kind of rows that a transaction writes; the value is its head start in seconds over others."""
 
     CHARGE = 2.0
     """A charge or a refund, for which a translation waits."""

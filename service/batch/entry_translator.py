@@ -35,7 +35,7 @@ class RoutedEntryTranslator:
     read_ahead: int = READ_AHEAD_TEXTS
     """Maximum number of texts in progress: enough to fill the engine, few enough to keep in memory."""
     request: EngineRequest = JOB_REQUEST
-    """Whose texts these are, and whether they are cancelled; its options are not used."""
+    """Request whose texts these are, which may be cancelled; its options are not used."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         """Yield an outcome for each entry, in order.

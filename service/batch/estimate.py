@@ -92,5 +92,5 @@ def _count_distinct(entry: Entry, pair: Pair, contents: Contents, draw: random.R
     contents.distinct_characters += len(entry.text)
     if len(contents.sample) < SAMPLE_ENTRIES:
         contents.sample.append((pair, entry))
-    elif (place := draw.randrange(contents.num_distinct)) < SAMPLE_ENTRIES:
-        contents.sample[place] = (pair, entry)
+    elif (index := draw.randrange(contents.num_distinct)) < SAMPLE_ENTRIES:
+        contents.sample[index] = (pair, entry)

@@ -17,7 +17,7 @@ from service.batch.journal_file import JournalFile, remove_journal
 
 
 class StartMode(Enum):
-    """How a run treats existing files."""
+    """Treatment of existing files by a run."""
 
     NEW = "new"
     """Fail if output, or the journal of a stopped run, exists."""

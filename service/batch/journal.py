@@ -123,9 +123,9 @@ class Journal:
 
     def forget(self) -> None:
         """Remove all outcomes and facts of the job, a part at a time: other writers wait for each."""
-        own = TRANSLATIONS.c.job == self.job
-        some = sa.select(TRANSLATIONS.c.key).where(own).limit(MAX_KEYS)
-        deletion = sa.delete(TRANSLATIONS).where(own, TRANSLATIONS.c.key.in_(some))
+        of_job = TRANSLATIONS.c.job == self.job
+        some = sa.select(TRANSLATIONS.c.key).where(of_job).limit(MAX_KEYS)
+        deletion = sa.delete(TRANSLATIONS).where(of_job, TRANSLATIONS.c.key.in_(some))
         is_left = True
         while is_left:
             with self.store.writing() as connection:
@@ -206,7 +206,7 @@ def entry_key(entry: Entry, pair: Pair) -> bytes:
     """Return a digest of all that an entry's translation depends on, except the job's bundles and options.
 
     Args:
-        entry: the entry; its place is ignored.
+        entry: the entry; its location is ignored.
         pair: source and target language.
 
     Returns:

@@ -177,10 +177,10 @@ def plan_files(
     is_auto = options.source is not None and options.source.lower() == AUTO
     pair = None if is_auto else router.route(options.source, options.target).pair
     files, problems = [], list[tuple[str, str]]()
-    for place in mappings:
-        _check_kind(place)
+    for file_mapping in mappings:
+        _check_kind(file_mapping)
         try:
-            files.append(_plan(place, pair or _detect(place, options, router), options))
+            files.append(_plan(file_mapping, pair or _detect(file_mapping, options, router), options))
         except InputProblem as error:
             problems += error.problems
     if problems:
@@ -188,31 +188,31 @@ def plan_files(
     return tuple(files)
 
 
-def _plan(place: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
-    with input_errors(place.name):
-        output = output_suffix(place.source.name, place.target.name)
+def _plan(file_mapping: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
+    with input_errors(file_mapping.name):
+        output = output_suffix(file_mapping.source.name, file_mapping.target.name)
         file_options = FileOptions(pair.source, pair.target, options.columns, output)
-        opened = open_format(place.source.name, file_options, options.limits)
-    return JobFile(place.name, place.source, place.target, opened, pair)
+        opened = open_format(file_mapping.source.name, file_options, options.limits)
+    return JobFile(file_mapping.name, file_mapping.source, file_mapping.target, opened, pair)
 
 
-def _check_kind(place: FileMapping) -> None:
+def _check_kind(file_mapping: FileMapping) -> None:
     try:
-        output_suffix(place.source.name, place.target.name)
+        output_suffix(file_mapping.source.name, file_mapping.target.name)
     except FileFormatError as error:
-        raise OutputProblem(str(place.target), error.problem) from error
+        raise OutputProblem(str(file_mapping.target), error.problem) from error
 
 
-def _detect(place: FileMapping, options: LanguageOptions, router: Router) -> Pair:
+def _detect(file_mapping: FileMapping, options: LanguageOptions, router: Router) -> Pair:
     """Return a file's languages; the same twice if the file is already in the target language."""
     undetermined = Pair(UNDETERMINED, options.target or UNDETERMINED)
-    file = _plan(place, undetermined, options)
+    file = _plan(file_mapping, undetermined, options)
     try:
         found = resolve_source(read_beginning(file), options.target, None, router.routes)
     except InputError as error:
         if error.field != "text":
             raise
-        raise InputProblem(((place.name, error.problem),)) from error
+        raise InputProblem(((file_mapping.name, error.problem),)) from error
     return Pair(found.language or found.target, found.target)
 
 

@@ -30,8 +30,8 @@ COMMANDS = {
 app = new_command_group(
     "dragoman", "Translate text and files, or serve translations over HTTP.", completes=True
 )
-for _name, (_place, _description) in COMMANDS.items():
-    add_lazily(app, _name, _place, _description)
+for _name, (_target, _description) in COMMANDS.items():
+    add_lazily(app, _name, _target, _description)
 
 
 def main() -> None:

@@ -7,13 +7,13 @@ import typer
 from typer.core import TyperCommand
 
 
-def add_lazily(group: typer.Typer, name: str, place: str, description: str) -> None:
+def add_lazily(group: typer.Typer, name: str, target: str, description: str) -> None:
     """Add a command to a group without importing it.
 
     Args:
         group: gets the command.
         name: name of the command.
-        place: module and name of its `Typer` app, such as `service.cli.translate:app`.
+        target: module and name of its `Typer` app, such as `service.cli.translate:app`.
         description: first sentence of its help, for the list of commands.
     """
 
@@ -22,7 +22,7 @@ def add_lazily(group: typer.Typer, name: str, place: str, description: str) -> N
             self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
         ) -> Any:
             """Parse the arguments as the real command, which the context then runs."""
-            module, _, attribute = place.partition(":")
+            module, _, attribute = target.partition(":")
             command = typer.main.get_command(getattr(import_module(module), attribute))
             return command.make_context(info_name, args, parent, **extra)
 

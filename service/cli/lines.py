@@ -32,7 +32,7 @@ class TargetLine:
     content: bytes
     """The line with its ending."""
     problem: str | None
-    """What is wrong; None if the line was translated and passed all checks."""
+    """Description of the fault; None if the line was translated and passed all checks."""
     is_cut: bool
     """Whether a segment reached its length limit, so that the translation may be incomplete."""
     is_source: bool

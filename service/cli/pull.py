@@ -46,5 +46,5 @@ def pull(
     if (folder / name).exists() and not replace:
         raise ModelExists(name)
     with tqdm(total=model.size_bytes, unit="B", unit_scale=True, desc=name, disable=None) as bar:
-        placed = download(settings.model_index, model, folder, bar.update)
-    typer.echo(placed)
+        bundle = download(settings.model_index, model, folder, bar.update)
+    typer.echo(bundle)

@@ -25,7 +25,7 @@ from service.settings.settings import load_settings
 MAX_IN_PROGRESS = 64
 """Maximum number of pairs in the engine at a time."""
 QUEUE_SHARE = 4
-"""They may take one place in this many of the queue."""
+"""They may take one in this many rows of the queue."""
 NO_SCORE = "nan"
 TextPair = tuple[str, str]
 Submit = Callable[[str, str], Future[SegmentTranslation]]

@@ -30,8 +30,8 @@ class TermOptions:
             collector = EntryCollector(str(self.glossary))
             with self.glossary.open("rb") as file:
                 stored = read_glossary_file(file, format_of(self.glossary.name, collector), pair, collector)
-        own = self._own_terms()
-        return Terminology((*stored, *own)) if stored or own else None
+        given = self._own_terms()
+        return Terminology((*stored, *given)) if stored or given else None
 
     def _own_terms(self) -> tuple[Term, ...]:
         targets: dict[str, list[str]] = {}

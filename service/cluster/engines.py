@@ -79,12 +79,12 @@ class RoutedEngine:
             yield lambda pair: translator_for(router, pair, self.options)
 
     def _check(self, router: Router, translators: TranslatorOptions) -> None:
-        own = translator_facts(router, self.pairs, self.options, translators)
-        if own != dict(self.facts):
-            differing = [name for name in {**self.facts, **own} if own.get(name) != self.facts.get(name)]
+        found = translator_facts(router, self.pairs, self.options, translators)
+        if found != dict(self.facts):
+            differing = [name for name in {**self.facts, **found} if found.get(name) != self.facts.get(name)]
             raise EngineDiffers(
                 tuple(
-                    f"{name} is {own.get(name)} there and {self.facts.get(name)} here" for name in differing
+                    f"{name} is {found.get(name)} there and {self.facts.get(name)} here" for name in differing
                 )
             )
 

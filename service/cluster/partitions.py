@@ -59,7 +59,7 @@ class Partition:
     pair: Pair
     keys: tuple[bytes, ...]
     entries: tuple[Entry, ...]
-    """Entries without their places."""
+    """Entries without their locations."""
 
 
 @dataclass(frozen=True, slots=True)

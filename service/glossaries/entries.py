@@ -51,21 +51,21 @@ class EntryCollector:
     """Name of the field, for errors."""
     max_entries: int = DEFAULT_MAX_ENTRIES
     advice: str = "split it into several glossaries"
-    """What to do if there are too many entries."""
+    """Remedy if there are too many entries."""
     _terms: dict[str, Term] = field(default_factory=dict)
-    _places: dict[str, str] = field(default_factory=dict)
+    _locations: dict[str, str] = field(default_factory=dict)
 
-    def add(self, source: str, targets: Sequence[str], place: str) -> None:
-        """Add an entry; `place` says where it is, such as `line 3`."""
+    def add(self, source: str, targets: Sequence[str], location: str) -> None:
+        """Add an entry; `location` says where it is, such as `line 3`."""
         if len(self._terms) >= self.max_entries:
             raise self.error(f"has more than {self.max_entries} entries; {self.advice}")
-        self._check(source, f"{place}: the source term")
+        self._check(source, f"{location}: the source term")
         if len(targets) > MAX_FORMS:
-            raise self.error(f"{place} has {len(targets)} target terms; the limit is {MAX_FORMS}")
+            raise self.error(f"{location} has {len(targets)} target terms; the limit is {MAX_FORMS}")
         for target in targets:
-            self._check(target, f"{place}: the target term")
-        if (first := self._places.setdefault(source, place)) != place:
-            raise self.error(f"{place} repeats the source term of {first}; keep one of them")
+            self._check(target, f"{location}: the target term")
+        if (first := self._locations.setdefault(source, location)) != location:
+            raise self.error(f"{location} repeats the source term of {first}; keep one of them")
         self._terms[source] = Term(source, tuple(dict.fromkeys(targets)))
 
     def collected(self) -> tuple[Term, ...]:

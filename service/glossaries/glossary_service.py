@@ -33,7 +33,7 @@ class GlossaryService:
         return datetime.now(UTC)
 
     def find_terms(
-        self, caller: Caller, glossary_ids: Sequence[str], own: RequestTerms
+        self, caller: Caller, glossary_ids: Sequence[str], requested: RequestTerms
     ) -> RequestTerminology | None:
         """Return the terms of a request; None if it has none.
 
@@ -42,23 +42,23 @@ class GlossaryService:
         Args:
             caller: owner of the glossaries.
             glossary_ids: ids of the glossaries, the most important first.
-            own: terms in the request itself.
+            requested: terms in the request itself.
 
         Raises:
             UnknownGlossary: the caller has no such glossary.
             StoreError: the database cannot be used.
         """
-        if not glossary_ids and not own:
+        if not glossary_ids and not requested:
             return None
         owner = caller.key_id
         versions = tuple(self.store.get(owner, glossary_id) for glossary_id in dict.fromkeys(glossary_ids))
-        key = tuple((glossary.id, glossary.version) for glossary in versions), own
+        key = tuple((glossary.id, glossary.version) for glossary in versions), requested
         with self._lock:
             if (known := self._cached.get(key)) is not None:
                 self._cached.move_to_end(key)
                 return known
         glossaries = tuple(self.store.read_dictionaries(owner, glossary.id) for glossary in versions)
-        return self._add(key, RequestTerminology(glossaries, own))
+        return self._add(key, RequestTerminology(glossaries, requested))
 
     def _add(self, key: CacheKey, found: RequestTerminology) -> RequestTerminology:
         with self._lock:

@@ -20,12 +20,12 @@ def read_json_terms(items: object, collector: EntryCollector) -> tuple[Term, ...
     if not isinstance(items, list):
         raise collector.error("must be an array of objects")
     for position, item in enumerate(items):
-        place = f"{collector.name}[{position}]"
+        location = f"{collector.name}[{position}]"
         if not isinstance(item, dict) or not isinstance(item.get("source"), str):
-            raise GlossaryInvalid(place, "must be an object with a string `source`")
+            raise GlossaryInvalid(location, "must be an object with a string `source`")
         if unknown := sorted(item.keys() - KNOWN):
-            raise GlossaryInvalid(place, f"{unknown[0][:80]!r} is not known; known are {', '.join(KNOWN)}")
-        collector.add(item["source"], _targets(item, place), place)
+            raise GlossaryInvalid(location, f"{unknown[0][:80]!r} is not known; known are {', '.join(KNOWN)}")
+        collector.add(item["source"], _targets(item, location), location)
     return collector.collected()
 
 
@@ -56,11 +56,11 @@ def _present_targets(targets: tuple[str, ...]) -> dict[str, Any]:
     return {"target": targets[0]} if targets else {}
 
 
-def _targets(item: dict[str, Any], place: str) -> list[str]:
+def _targets(item: dict[str, Any], location: str) -> list[str]:
     target, targets = item.get("target"), item.get("targets")
     if target is not None and targets is not None:
-        raise GlossaryInvalid(place, "has `target` and `targets`; send one of them")
+        raise GlossaryInvalid(location, "has `target` and `targets`; send one of them")
     found = [target] if target is not None else [] if targets is None else targets
     if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise GlossaryInvalid(place, "`target` must be a string, and `targets` an array of strings")
+        raise GlossaryInvalid(location, "`target` must be a string, and `targets` an array of strings")
     return found

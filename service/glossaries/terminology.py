@@ -41,7 +41,7 @@ class RequestTerminology:
 
     glossaries: tuple[tuple[Dictionary, ...], ...] = ()
     """Dictionaries of each glossary. Of entries with the same source term, the first glossary's counts."""
-    own: RequestTerms = field(default_factory=RequestTerms)
+    requested: RequestTerms = field(default_factory=RequestTerms)
     """The request's own terms, which take precedence over those of glossaries."""
     _by_pair: dict[Pair, Terminology] = field(default_factory=dict, repr=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
@@ -50,7 +50,7 @@ class RequestTerminology:
     def num_terms(self) -> int:
         """Number of terms of all pairs, with forbidden phrases."""
         stored = sum(len(each.terms) for dictionaries in self.glossaries for each in dictionaries)
-        return stored + len(self.own.terms) + len(self.own.forbidden)
+        return stored + len(self.requested.terms) + len(self.requested.forbidden)
 
     def select(self, pair: Pair) -> Terminology:
         """Return the terms for a language pair.
@@ -62,7 +62,7 @@ class RequestTerminology:
             known = self._by_pair.get(pair)
             if known is None:
                 terms = [term for each in reversed(self.glossaries) for term in _find(each, pair).terms]
-                known = Terminology((*terms, *self.own.terms), self.own.forbidden)
+                known = Terminology((*terms, *self.requested.terms), self.requested.forbidden)
                 self._by_pair[pair] = known
             return known
 
@@ -72,8 +72,8 @@ class RequestTerminology:
             [{"pair": each.pair, "terms": list(map(_row, each.terms))} for each in dictionaries]
             for dictionaries in self.glossaries
         ]
-        own = {"terms": list(map(_row, self.own.terms)), "forbidden": self.own.forbidden}
-        return json.dumps({"glossaries": glossaries, "own": own}, ensure_ascii=False)
+        requested = {"terms": list(map(_row, self.requested.terms)), "forbidden": self.requested.forbidden}
+        return json.dumps({"glossaries": glossaries, "own": requested}, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str | bytes) -> "RequestTerminology":
@@ -83,8 +83,8 @@ class RequestTerminology:
             tuple(Dictionary(Pair(*each["pair"]), _terms(each["terms"])) for each in dictionaries)
             for dictionaries in stored["glossaries"]
         )
-        own = stored["own"]
-        return cls(glossaries, RequestTerms(_terms(own["terms"]), tuple(own["forbidden"])))
+        requested = stored["own"]
+        return cls(glossaries, RequestTerms(_terms(requested["terms"]), tuple(requested["forbidden"])))
 
 
 def dump_terms(terms: tuple[Term, ...]) -> str:

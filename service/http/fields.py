@@ -104,7 +104,7 @@ class Fields:
     """All other fields, each with its values in order."""
     uploads: Mapping[str, Sequence[Upload]] = field(default_factory=dict)
     place: str = ""
-    """What precedes the names of fields in errors, such as `dictionaries[0].`."""
+    """Prefix of the names of fields in errors, such as `dictionaries[0].`."""
 
     def __contains__(self, name: str) -> bool:
         return name in self.json or name in self.form or name in self.uploads

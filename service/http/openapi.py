@@ -24,7 +24,7 @@ EVENT_SCHEMA = "x-item-schema"
 """Extension of OpenAPI with the schema of each event of a stream."""
 BINARY: Mapping[str, Any] = {"type": "string", "contentMediaType": OCTETS}
 SCHEMA = "#/components/schemas/{model}"
-"""Where the document has the schemas of responses."""
+"""Path of the schemas of responses in the document."""
 
 KEY_ERRORS = (
     ErrorKind.UNAUTHENTICATED,

@@ -50,7 +50,7 @@ class FileRejected(JobError):  # noqa: N818 -- as above
     MESSAGE = "{file_name}: {problem}"
     file_name: str
     problem: str
-    """What is wrong, where, and how to fix it."""
+    """Description of the fault, its position and a remedy."""
 
 
 class TooManyJobs(JobError):  # noqa: N818 -- as above

@@ -39,7 +39,7 @@ FINAL_STATES = frozenset({JobState.DONE, JobState.FAILED, JobState.CANCELLED})
 
 @dataclass(frozen=True, slots=True)
 class JobRequest:
-    """How to translate a file."""
+    """Options of a file's translation."""
 
     file_name: str
     """The client's name of the file; never part of a path on the server."""
@@ -116,7 +116,7 @@ class Job:
     started_at: datetime | None
     finished_at: datetime | None
     expires_at: datetime | None
-    """When the job and its files are removed; None until the job has ended."""
+    """Time at which the job and its files are removed; None until the job has ended."""
     result: StoredFile | None
     errors: StoredFile | None
     """List of entries that were not translated or were cut; None if there are none."""

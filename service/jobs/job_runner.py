@@ -138,7 +138,7 @@ class JobRunner:
     max_texts: int
     """Maximum number of a job's texts in the engine at a time."""
     translators: TranslatorOptions = DEFAULT_TRANSLATORS
-    """How the router opens models."""
+    """Options with which the router opens models."""
     cache_sharing: CachePartitioning = CachePartitioning.PER_KEY
     limits: FileLimits | None = None
     """Limits of file processing; None to read files in this process."""

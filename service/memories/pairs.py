@@ -36,7 +36,7 @@ class MemoryMatch:
 
 @dataclass(frozen=True, slots=True)
 class TextMatches:
-    """What a memory has for one text."""
+    """Matches of a memory for one text."""
 
     target: str | None
     """Translation of an equal source; None if there is none, or it lacks placeholders of the text."""

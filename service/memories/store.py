@@ -69,11 +69,13 @@ class Memory:
         Raises:
             MemoryInvalid: a language is not that of the memory, or a regional variant of it.
         """
-        for field, wanted, own in (
+        for field, wanted, language in (
             ("source", source, self.pair.source),
             ("target", target, self.pair.target),
         ):
-            if wanted is not None and not (matches_language(wanted, own) or matches_language(own, wanted)):
+            if wanted is not None and not (
+                matches_language(wanted, language) or matches_language(language, wanted)
+            ):
                 raise MemoryInvalid(
                     field, f"is {wanted[:80]}, but the memory is for {self.pair}; use another one"
                 )

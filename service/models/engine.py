@@ -17,7 +17,7 @@ from service.settings.settings import Settings, SettingsError
 
 logger = logging.getLogger(__name__)
 MORE_MODELS = "`dragoman pull NAME` or `dragoman import MODEL` adds a model"
-"""What to do where no model serves a request."""
+"""Remedy if no model serves a request."""
 
 
 def client_file_limits(settings: Settings) -> FileLimits | None:

@@ -48,7 +48,7 @@ HANDLERS = (
     *(ProxyHandler, UnknownHandler, HTTPHandler, HTTPSHandler),
     *(HTTPDefaultErrorHandler, HTTPRedirectHandler, HTTPErrorProcessor),
 )
-"""What follows redirects to other servers, but to no other protocol."""
+"""Handlers that follow redirects to other servers, but to no other protocol."""
 MAX_SHOWN = 300
 """Maximum characters of a server's own words in a message."""
 

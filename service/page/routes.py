@@ -40,7 +40,7 @@ HEADERS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class PageOptions:
-    """What the page must know of the server."""
+    """Facts about the server that the page needs."""
 
     detects_languages: bool
     max_characters: int

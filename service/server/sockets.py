@@ -39,7 +39,7 @@ def _open_unix_socket(path: Path, mode: int) -> Iterator[socket.socket]:
         _remove_stale_socket(path)
         opened.bind(str(path))
         path.chmod(mode)  # nobody can connect yet: the server listens later
-        own = path.stat()
+        bound = path.stat()
     except OSError as error:
         opened.close()
         raise SettingsError(f"uds: cannot listen on {path}: {error.strerror or error}") from error
@@ -49,7 +49,7 @@ def _open_unix_socket(path: Path, mode: int) -> Iterator[socket.socket]:
     finally:
         opened.close()
         with suppress(FileNotFoundError):
-            if os.path.samestat(path.lstat(), own):  # another server may have taken the path over
+            if os.path.samestat(path.lstat(), bound):  # another server may have taken the path over
                 path.unlink()
 
 

@@ -23,7 +23,7 @@ from service.translation.inference import Inference
 from service.work.threads import run_in_thread
 
 Access = Literal["open", "key", "off"]
-"""Who may read metrics: anybody, callers with a key of the scope `admin`, or nobody."""
+"""Callers that may read metrics: anybody, callers with a key of the scope `admin`, or nobody."""
 
 
 def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Access) -> APIRouter:
@@ -60,7 +60,7 @@ def metrics_routes(metrics: Metrics, authenticator: Authenticator, access: Acces
 
 @dataclass(frozen=True, slots=True)
 class TelemetryOptions:
-    """What to record, and who may read the metrics."""
+    """Signals to record, and callers that may read the metrics."""
 
     metrics: Access = "open"
     lines: RequestLogOptions = field(default_factory=RequestLogOptions)

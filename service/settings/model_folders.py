@@ -32,7 +32,7 @@ class ModelFolders:
 
     @property
     def exists(self) -> bool:
-        """Whether there is at least one of the folders."""
+        """Return whether there is at least one of the folders."""
         return self.own.is_dir() or (self.bundled is not None and self.bundled.is_dir())
 
     def find(self) -> dict[str, Path]:

@@ -38,10 +38,10 @@ def configure_logs(log_format: LogFormat, level: str, stream: TextIO | None = No
     handler.setFormatter(JsonFormatter() if log_format == "json" else TextFormatter())
     logging.basicConfig(handlers=[handler], level=max(min_level, logging.WARNING), force=True)
     for name in OWN_LOGGERS:
-        own = logging.getLogger(name)
-        own.handlers.clear()  # uvicorn may have added some
-        own.propagate = True
-        own.setLevel(min_level)
+        named = logging.getLogger(name)
+        named.handlers.clear()  # uvicorn may have added some
+        named.propagate = True
+        named.setLevel(min_level)
 
 
 class _Lines(logging.Formatter):

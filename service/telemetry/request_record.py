@@ -29,7 +29,7 @@ def route_of(scope: Scope) -> str:
         return OTHER
     segments = scope["path"].split("/")
     for name, value in reversed(scope.get("path_params", {}).items()):
-        indices = [place for place, segment in enumerate(segments) if segment == str(value)]
+        indices = [index for index, segment in enumerate(segments) if segment == str(value)]
         if not indices:  # a value that spans several segments, or was decoded
             return str(scope["route"].path)
         segments[indices[-1]] = f"{{{name}}}"

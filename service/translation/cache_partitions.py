@@ -4,7 +4,7 @@ from enum import Enum
 
 
 class CachePartitioning(Enum):
-    """Which callers share cached segments.
+    """Callers that share cached segments.
 
     A cached segment is answered sooner than a new one: response times show a caller what others who share the
     cache have translated.

@@ -1,4 +1,4 @@
-"""Which language a text is in, among those that are served. Nothing leaves the machine.
+"""Detection of a text's language among those that are served. Nothing leaves the machine.
 
 The detector is lingua (https://github.com/pemistahl/lingua-rs): n-grams of one to five characters and a few
 rules. It knows 75 languages; a served one that it does not know is never detected.
@@ -33,7 +33,7 @@ MIN_UNSERVED_CHARACTERS = 20
 MIN_UNSERVED_CONFIDENCE, MIN_DETAILED_CONFIDENCE = 0.97, 0.85
 """From where a text is in a language that is not served: by trigrams, and by n-grams of all lengths."""
 MIN_OTHER_RATIO = 19.0
-"""How many times as likely as the named source another served language must be."""
+"""Ratio by which another served language must be likelier than the named source."""
 COMMON = ("de", "en", "fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb", "cs", "tr", "ro", "hu", "fi")
 """Languages that texts are often in, whether or not they are served. Their trigrams take 27 MB."""
 WORD = re.compile(r"[^\W\d_]+")

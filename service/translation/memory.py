@@ -23,7 +23,7 @@ _searching = SlotsOfLoop(2, 1)
 
 @dataclass(frozen=True, slots=True)
 class MemoryUse:
-    """Which memory a request uses, and how."""
+    """Memory of a request, and its use."""
 
     memory_id: str
     max_similar: int

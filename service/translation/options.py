@@ -17,7 +17,7 @@ DEFAULTS = DecodingOptions()
 
 
 class OnFailure(StrEnum):
-    """What is written for an entry that could not be translated."""
+    """Text that is written for an entry that could not be translated."""
 
     SOURCE = "source"
     """The source text of the entry."""
@@ -26,7 +26,7 @@ class OnFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TranslationOptions:
-    """How texts are translated, whatever sends them."""
+    """Options of a translation, for all APIs, formats and commands."""
 
     decoding: DecodingOptions = DEFAULTS
     model: str | None = None

@@ -55,7 +55,7 @@ class PlannedText:
     plans: Sequence[Plan] = ()
     """One for each text of the markup, or for the plain text."""
     matches: TextMatches | None = None
-    """What a translation memory has for the text; None without a memory."""
+    """Matches of a translation memory for the text; None without a memory."""
     calls: Sequence[EngineCall] = ()
     """Calls to make now; none if the text is done."""
     num_streamed: int = 0

@@ -29,14 +29,14 @@ class TranslationRequest:
     """None or `auto`: detected for each text by itself."""
     options: TranslationOptions = DEFAULTS
     markup: MarkupOptions | None = None
-    """What the texts are marked up in; None for plain text."""
+    """Markup of the texts; None for plain text."""
     priority: Priority = Priority.INTERACTIVE
     terminology: RequestTerminology | None = None
     """Terms of glossaries and of the request, from which each text's language pair selects."""
     matches: tuple[TextMatches, ...] = ()
-    """What a translation memory has for each text; empty without a memory."""
+    """Matches of a translation memory for each text; empty without a memory."""
     linger_s: float = 0.0
-    """Seconds for which its work goes on after whoever waited has left, as the same order may come again."""
+    """Seconds for which its work goes on after its client has left, as the request may come again."""
 
     @property
     def num_characters(self) -> int:
@@ -55,7 +55,7 @@ class DetectedSource:
 
 @dataclass(frozen=True, slots=True)
 class TranslationResult:
-    """What became of one text."""
+    """Outcome of one text."""
 
     text: str
     _: KW_ONLY
@@ -63,7 +63,7 @@ class TranslationResult:
     """The language translated from; `und` where the text has none."""
     target: str
     detected: DetectedSource | None = None
-    """None where the caller said which language it is."""
+    """None if the caller named the language."""
     route: Route | None = None
     """None where the text was left as it is: it was in the target language already, or in none."""
     parts: tuple[RoutedTranslation, ...] = ()
@@ -73,6 +73,6 @@ class TranslationResult:
     failed_checks: tuple[CheckFailure, ...] = ()
     """Checks that the translation failed, for which the text is the source."""
     matches: TextMatches | None = None
-    """What a translation memory has for the text; None without a memory."""
+    """Matches of a translation memory for the text; None without a memory."""
     other_language: DetectedSource | None = None
     """The language that the text is in for certain, where the caller named another one."""

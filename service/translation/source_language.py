@@ -11,7 +11,7 @@ from service.translation.detection import detect, is_short, language_name, unser
 from service.translation.request import AUTO, UNDETERMINED, DetectedSource
 
 CLEARLY = 1.5
-"""How many times as likely as any other language the target language must be for a text to be left unchanged.
+"""Ratio by which the target language must be likelier than any other for a text to be left unchanged.
 "Hand" is German as well as English; who requests its translation wants one."""
 
 

@@ -11,12 +11,12 @@ from service.work.threads import run_in_thread
 
 
 async def find_terms(
-    glossaries: GlossaryService, caller: Caller, glossary_ids: Sequence[str], own: RequestTerms
+    glossaries: GlossaryService, caller: Caller, glossary_ids: Sequence[str], requested: RequestTerms
 ) -> RequestTerminology | None:
     """Return the terms of a request; None if it has none. See `GlossaryService.find_terms`."""
     if not glossary_ids:  # only glossaries need the database
-        return glossaries.find_terms(caller, (), own)
-    return await run_in_thread(lambda: glossaries.find_terms(caller, glossary_ids, own))
+        return glossaries.find_terms(caller, (), requested)
+    return await run_in_thread(lambda: glossaries.find_terms(caller, glossary_ids, requested))
 
 
 def check_route(terminology: RequestTerminology | None, route: Route) -> None:

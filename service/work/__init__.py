@@ -1,1 +1,1 @@
-"""Who may run what when: threads, the shares of clients in them, and the work on clients' files."""
+"""Order of the work: threads, the shares of clients in them, and the work on clients' files."""

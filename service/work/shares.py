@@ -13,7 +13,7 @@ current_client: ContextVar[str] = ContextVar("current_client", default="")
 
 
 class ClientCounts(Counter[str]):
-    """How much each client has; who has nothing takes no memory."""
+    """Amount of each client; one that has nothing takes no memory."""
 
     def add(self, client: str, number: int) -> None:
         """Count `number` more for a client, or less if it is negative."""
@@ -22,12 +22,12 @@ class ClientCounts(Counter[str]):
             del self[client]
 
 
-def exceeds_share(own: int, total: int, limit: int) -> bool:
+def exceeds_share(used: int, total: int, limit: int) -> bool:
     """Return whether a client has more than it leaves free.
 
     Args:
-        own: what the client has.
+        used: what the client has.
         total: what all clients have, this one included.
         limit: what all clients may have together.
     """
-    return own > limit - total
+    return used > limit - total

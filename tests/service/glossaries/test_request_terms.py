@@ -95,7 +95,7 @@ def test_a_stored_copy_is_read_as_it_was(service: GlossaryService) -> None:
     own = RequestTerms((Term("Dragoman"), Term("Ä", ("a", "b"))), ("mutt",))
     found = find(service, add(service, DOG), add(service, HOUND), own=own)
     copy = RequestTerminology.from_json(found.to_json())
-    assert (copy.glossaries, copy.own, copy.num_terms) == (found.glossaries, found.own, 5)
+    assert (copy.glossaries, copy.requested, copy.num_terms) == (found.glossaries, found.requested, 5)
 
 
 def test_another_callers_glossary_is_unknown(service: GlossaryService) -> None:
