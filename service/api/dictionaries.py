@@ -25,6 +25,6 @@ def read_dictionaries(fields: Fields, read: Callable[[Fields], Dictionary]) -> l
         dictionary = read(item)
         if dictionary.pair in found:
             problem = f"repeats the pair {dictionary.pair}; send its entries in one"
-            raise field_error(item.place.removesuffix("."), problem)
+            raise field_error(item.prefix.removesuffix("."), problem)
         found[dictionary.pair] = dictionary
     return list(found.values())

@@ -49,7 +49,7 @@ class FieldProblem(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """What went wrong."""
+    """Description of an error."""
 
     type: ErrorKind = Field(description="The kind of error, for programs.")
     message: str = Field(description="The error in a sentence, for people.")

@@ -103,7 +103,7 @@ class Fields:
     form: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """All other fields, each with its values in order."""
     uploads: Mapping[str, Sequence[Upload]] = field(default_factory=dict)
-    place: str = ""
+    prefix: str = ""
     """Prefix of the names of fields in errors, such as `dictionaries[0].`."""
 
     def __contains__(self, name: str) -> bool:
@@ -114,7 +114,7 @@ class Fields:
 
     def error(self, name: str, problem: str) -> ApiError:
         """Return the error for a field."""
-        return field_error(f"{self.place}{name}", problem)
+        return field_error(f"{self.prefix}{name}", problem)
 
     def check_known(self, known: Collection[str]) -> None:
         """Reject all fields but the known ones."""
@@ -194,10 +194,10 @@ class Fields:
     def objects(self, name: str) -> "Iterator[Fields]":
         """Yield the fields of each object in a list of JSON."""
         for position, item in enumerate(self.json[name]):
-            place = f"{name}[{position}]"
+            location = f"{name}[{position}]"
             if not isinstance(item, dict):
-                raise self.error(place, "must be an object")
-            yield Fields(json=item, place=f"{self.place}{place}.")
+                raise self.error(location, "must be an object")
+            yield Fields(json=item, prefix=f"{self.prefix}{location}.")
 
     def strings(self, name: str) -> tuple[str, ...] | None:
         """Return all values: a string, an array of strings, or a repeated field."""

@@ -110,13 +110,13 @@ class _BodyCounter:
 
     def enter(self, network: str) -> None:
         """Count one more body; raise an ApiError if there are too many."""
-        own, total = self.by_network[network], self.by_network.total()
+        used, total = self.by_network[network], self.by_network.total()
         if total >= self.limits.max_bodies:
             problem = f"the limit of {total} uploads in progress is reached; try again later"
-        elif own >= self.limits.max_bodies_of_address or (
-            own and exceeds_share(own + 1, total + 1, self.limits.max_bodies)
+        elif used >= self.limits.max_bodies_of_address or (
+            used and exceeds_share(used + 1, total + 1, self.limits.max_bodies)
         ):
-            problem = f"the limit of {own} uploads in progress from this address is reached; try again later"
+            problem = f"the limit of {used} uploads in progress from this address is reached; try again later"
         else:
             self.by_network.add(network, 1)
             return

@@ -160,13 +160,13 @@ class BoundedProtocol(H11Protocol):
         else:
             self._network = network_of(host)
             self.limits.num_of.add(self._network, 1)
-            own = self.limits.num_of[self._network]
-            if own == 1 or not (
-                own > self.limits.max_connections_of_address
-                or exceeds_share(own, len(self.connections), self.limits.max_connections)
+            used = self.limits.num_of[self._network]
+            if used == 1 or not (
+                used > self.limits.max_connections_of_address
+                or exceeds_share(used, len(self.connections), self.limits.max_connections)
             ):
                 return
-            problem = f"the limit of {own - 1} connections from this address is reached; close or reuse some"
+            problem = f"the limit of {used - 1} connections from this address is reached; close or reuse some"
         self._respond_with_error(ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER))
 
     def data_received(self, data: bytes) -> None:

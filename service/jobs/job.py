@@ -130,7 +130,7 @@ class Job:
 
     @property
     def is_document(self) -> bool:
-        """Whether the job is translated completely or fails, and is accessible with its document key only."""
+        """Return whether the job is translated completely or fails, and needs its document key."""
         return self.document_key_sha256 is not None
 
     @property

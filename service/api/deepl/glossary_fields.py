@@ -46,7 +46,7 @@ def read_dictionary(fields: Fields, served: Sequence[tuple[str, str]], max_entri
     entries, entries_format = fields.given("entries"), fields.given("entries_format")
     if entries_format not in tuple(EntriesFormat):
         raise fields.error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
-    collector = EntryCollector(f"{fields.place}entries", max_entries)
+    collector = EntryCollector(f"{fields.prefix}entries", max_entries)
     return Dictionary(pair, parse_entries(entries, EntriesFormat(entries_format), pair, collector))
 
 

@@ -36,7 +36,7 @@ FORMALITY_NOT_SUPPORTED = (
 NO_DICTIONARY = "No dictionary found for language pair"
 FIELD_NAMES = {"source": "source_lang", "target": "target_lang", "glossary": "glossary_id"}
 """DeepL's names of fields that the translation service names otherwise."""
-OWN_WORDS = {
+DEEPL_NAMES = {
     "`source`": "`source_lang`",
     "`target`": "`target_lang`",
     "prefer_formal": "prefer_more",
@@ -134,8 +134,8 @@ def to_deepl_error(error: Exception) -> ApiError:
 
 
 def _with_deepl_names(problem: str) -> str:
-    for own, deepls in OWN_WORDS.items():
-        problem = problem.replace(own, deepls)
+    for ours, deepls in DEEPL_NAMES.items():
+        problem = problem.replace(ours, deepls)
     return problem
 
 

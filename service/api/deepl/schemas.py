@@ -100,7 +100,7 @@ class DeepLTranslations(DocumentedModel):
 
 
 class DeepLLanguagesQuery(DocumentedModel):
-    """Which languages to list."""
+    """Query of the list of languages."""
 
     model_config = examples({"type": "target"})
 

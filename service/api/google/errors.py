@@ -22,7 +22,7 @@ GOOGLE_STATUSES: Mapping[ErrorKind, int] = {ErrorKind.INVALID_INPUT: 400, ErrorK
 
 
 class GoogleErrorCodes(NamedTuple):
-    """What programs compare in an error."""
+    """Codes that programs compare in an error."""
 
     status: str
     """Canonical code (https://cloud.google.com/apis/design/errors)."""

@@ -50,7 +50,7 @@ class GoogleDetectRequest(DocumentedModel):
 
 
 class GoogleLanguagesQuery(DocumentedModel):
-    """Which names to list."""
+    """Query of the list of languages and their names."""
 
     model_config = examples({"target": "en"})
 
@@ -136,7 +136,7 @@ class GoogleErrorItem(DocumentedModel):
 
 
 class GoogleErrorBody(DocumentedModel):
-    """What went wrong."""
+    """Description of an error."""
 
     code: int
     """The HTTP status."""

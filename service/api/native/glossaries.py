@@ -50,7 +50,7 @@ class PairQuery(DocumentedModel):
 
 
 class EntriesQuery(DocumentedModel):
-    """Which entries to return, and how."""
+    """Query of entries: their languages and format."""
 
     source: str = ""
     """Language of the terms; may be omitted, with `target`, if the glossary has one pair."""

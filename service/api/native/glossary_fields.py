@@ -159,10 +159,10 @@ class GlossaryReader:
         try:
             route = self.router.route(*self.named_pair(fields))
         except InputError as error:
-            raise GlossaryInvalid(f"{fields.place}{error.field}", error.problem) from error
+            raise GlossaryInvalid(f"{fields.prefix}{error.field}", error.problem) from error
         if len(route.steps) > 1:
             problem = f"{route.pair} needs two models; glossaries apply to pairs of a single model"
-            raise GlossaryInvalid(f"{fields.place}target", problem)
+            raise GlossaryInvalid(f"{fields.prefix}target", problem)
         return route.pair
 
     def named_pair(self, fields: Fields) -> Pair:
@@ -172,7 +172,7 @@ class GlossaryReader:
     def _dictionary_from_json(self, fields: Fields) -> Dictionary:
         fields.check_known(DictionaryIn.model_fields)
         pair = self.pair(fields)
-        collector = EntryCollector(f"{fields.place}entries", self.max_entries)
+        collector = EntryCollector(f"{fields.prefix}entries", self.max_entries)
         return Dictionary(pair, read_json_terms(fields.json.get("entries"), collector))
 
 

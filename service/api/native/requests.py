@@ -161,10 +161,10 @@ class TranslateRequest(StrictRequest):
     """Beginning of the translation: part of a line, without control characters. If the text has several
     segments, it applies to the first. Its characters are counted like those of the texts."""
     splitting: Splitting = Field(DEFAULTS.splitting, strict=False)
-    """Where to split texts into segments. `sentences`: at line breaks and sentence ends. `no_newlines`: at
+    """Splitting of texts into segments. `sentences`: at line breaks and sentence ends. `no_newlines`: at
     sentence ends only. `off`: nowhere. Segments that are too long are always split."""
     formality: Formality | None = Field(DEFAULTS.formality, strict=False)
-    """How the translation addresses people: `formal` as with German `Sie`, `informal` as with `du`. Rejected
+    """Form of address: `formal` as with German `Sie`, `informal` as with `du`. Rejected
     where the model does not know forms of address (see `/v1/languages`); `prefer_formal` and
     `prefer_informal` are then without effect. Null: the model chooses."""
     placeholders: PlaceholderMode = Field(PlaceholderMode.AUTO, strict=False)

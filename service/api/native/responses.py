@@ -74,9 +74,9 @@ class FailedCheckOut(DocumentedModel):
     """A check that a translation failed."""
 
     check: Check
-    """What was checked."""
+    """Kind of check."""
     problem: str
-    """What is wrong."""
+    """Description of the fault."""
 
 
 class SimilarPairOut(DocumentedModel):
@@ -91,7 +91,7 @@ class SimilarPairOut(DocumentedModel):
 
 
 class MemoryOut(DocumentedModel):
-    """What a translation memory has for a text."""
+    """Matches of a translation memory for a text."""
 
     match: Literal["exact", "none"]
     """`exact`: the translation is from the memory, and no model ran; `finish_reason` is then `copied`."""

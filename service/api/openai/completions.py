@@ -30,7 +30,7 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """What all parts of one response have in common."""
+    """Fields that all parts of one response have in common."""
 
     model: str
     id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(ID_BYTES)}")
@@ -87,7 +87,7 @@ def present(completion: Completion, envelope: Envelope) -> dict[str, Any]:
 
 @dataclass(slots=True, eq=False)
 class SentText:
-    """What a stream has sent of a translation."""
+    """Part of a translation that a stream has sent."""
 
     source: str
     max_tokens: int | None
@@ -95,12 +95,12 @@ class SentText:
     _source_end: int = 0
     _num_tokens: int = 0
     _is_waiting: bool = False
-    """Whether the rest is sent at the end, because its place in the translation is not known before."""
+    """Whether the rest is sent at the end, because its position in the translation is not known before."""
 
     def take(self, segment: SegmentTranslation) -> str:
         """Return what to send of a finished segment, with the characters of the source before it.
 
-        A segment is sent only at its place in the source: those of a translation through a pivot language,
+        A segment is sent only at its position in the source: those of a translation through a pivot language,
         or with placeholders, may be segments of another text.
         """
         start, end = segment.source_span

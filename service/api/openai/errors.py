@@ -14,7 +14,7 @@ OPENAI_STATUSES: Mapping[ErrorKind, int] = {ErrorKind.INVALID_INPUT: 400}
 
 
 class OpenAIErrorCodes(NamedTuple):
-    """What programs compare in an error."""
+    """Codes that programs compare in an error."""
 
     type: str
     code: str | None

@@ -34,7 +34,7 @@ MARKER = re.compile(
     r"|(?P<weak_noun>\b(?:translation|version)\b)",
     re.IGNORECASE,
 )
-"""What stands before a language, or after one; `weak_` ones count where nothing else names a target."""
+"""Words before a language, or after one; `weak_` ones count where nothing else names a target."""
 HAS_NAME_BEFORE = frozenset({"target", "targetarrow", "weakpair", "weaknoun"})
 VERB_BEFORE_IN = re.compile(
     r"\b(?:(?:re)?write|respond|reply|answer|output|return|translat\w+|antwort\w*|schreib\w*|gib|übersetz\w*)\b"
@@ -53,7 +53,7 @@ BETWEEN = re.compile(
     rf"(?:[\s\"'`\u201c-\u201e\u2018\u2019«»*_(\[{{<,-]{{1,8}}(?:(?:{'|'.join(QUALIFIERS.split())})\b(?!-))?){{0,4}}",
     re.IGNORECASE,
 )
-"""What may stand between a marker and a language: quotes, brackets, and words such as `the` or `fluent`."""
+"""Text between a marker and a language: quotes, brackets, and words such as `the` or `fluent`."""
 AFTER_SOURCE = " -\t\"'`*"
 ADDRESS = re.compile(
     r"\b(?:(?P<formal>(?i:formal|formally|polite|politely|formell\w*|förmlich\w*|höflich\w*|siezen?)|Sie-Form)"

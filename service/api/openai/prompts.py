@@ -48,7 +48,7 @@ _OBJECT = re.compile(
     r"|translation|das|dies|satz|sätze)\W*\Z",
     re.IGNORECASE,
 )
-"""What an instruction says to translate, up to the languages: nothing, or a word for the text behind it."""
+"""Object of an instruction, up to the languages: nothing, or a word for the text behind it."""
 _ROLE = re.compile(r"\b(?:translator|translation engine|übersetzer)\b", re.IGNORECASE)
 _MARKED = re.compile(
     r"(?P<instruction>[^\n]{1,2000}?\b(?:enclosed|delimited|wrapped) (?:in|by|with) "
@@ -68,11 +68,11 @@ _FRAMES = (
     ('"', '" =>'),
     *((f"<{name}>", f"</{name}>") for name in ("text", "source", "source_text", "input")),
 )
-"""What clients write before and after a text."""
+"""Text that clients write before and after a text."""
 _TASK = re.compile(
     r"\s*#{1,6}[ ]*task\b.{0,8000}?\n#{1,6}[ *]*output\b.{0,400}?\bJSON\b", re.IGNORECASE | re.DOTALL
 )
-"""What chat programs send on their own, for titles and the like."""
+"""Requests of chat programs for titles and the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Prompt:
     """A message in two parts."""
 
     instruction: str
-    """What says into which language to translate."""
+    """Part that names the language to translate into."""
     text: str
     """All that follows, without a frame around all of it; empty if there is nothing in the frame."""
     is_certain: bool

@@ -47,7 +47,7 @@ class ChatMessage(DocumentedModel):
     model_config = ConfigDict(strict=True)
 
     role: str
-    """Who says it: `user`, `system`, `developer`, or another one whose messages are ignored."""
+    """Author of the message: `user`, `system`, `developer`, or another one whose messages are ignored."""
     content: str | Annotated[list[ChatPart], Field(max_length=MAX_PARTS, fail_fast=True)] | None = None
     """Text, or a list of parts of type `text`, which are joined by line breaks."""
 
@@ -205,7 +205,7 @@ class ChatCompletion(DocumentedModel):
 
 
 class OpenAIErrorBody(DocumentedModel):
-    """What went wrong."""
+    """Description of an error."""
 
     message: str
     type: str

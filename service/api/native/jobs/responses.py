@@ -29,9 +29,9 @@ class JobOptionsIn(DocumentedModel):
     columns: list[str] = Field([])
     """Columns of a table, or keys of JSON lines, to translate; repeat it for several."""
     on_failure: OnFailure | Literal[""] = OnFailure.SOURCE
-    """What to write for a text that cannot be translated: the text itself, or nothing."""
+    """Text that is written for one that cannot be translated: the same text, or nothing."""
     formality: Formality | Literal[""] = ""
-    """How the translation addresses people, with models that know forms of address."""
+    """Form of address, with models that know one."""
     placeholders: PlaceholderMode | Literal[""] = PlaceholderMode.AUTO
     """Whether placeholders (`{name}`, `%s`), ICU messages, addresses, paths and code are kept intact. `auto`:
     they are. `off`: texts go to the model as they are."""
@@ -120,9 +120,9 @@ class JobResponse(DocumentedModel):
     columns: list[str]
     """Translated columns of a table, or keys of JSON lines."""
     on_failure: OnFailure
-    """What is written for a text that cannot be translated."""
+    """Text that is written for one that cannot be translated."""
     formality: Formality | None = None
-    """How the translation addresses people; null: the model chooses."""
+    """Form of address; null: the model chooses."""
     placeholders: PlaceholderMode
     """Whether placeholders are kept intact."""
     review: ReviewMarks

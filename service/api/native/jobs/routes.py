@@ -273,10 +273,10 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
         """Stream server-sent events until the job ends. If the server stops before that, follow it again."""
         caller = await jobs.authenticate(connection)
         job = await jobs.find_of(caller, connection)
-        own, total = jobs.num_streams[caller.client] + 1, jobs.num_streams.total() + 1
-        if total > MAX_STREAMS or (own > 1 and exceeds_share(own, total, MAX_STREAMS)):
+        used, total = jobs.num_streams[caller.client] + 1, jobs.num_streams.total() + 1
+        if total > MAX_STREAMS or (used > 1 and exceeds_share(used, total, MAX_STREAMS)):
             problem = (
-                f"you have {own - 1} event streams, and there are {total - 1} of at most {MAX_STREAMS}; "
+                f"you have {used - 1} event streams, and there are {total - 1} of at most {MAX_STREAMS}; "
                 "poll the job instead"
             )
             raise ApiError(ErrorKind.OVERLOADED, problem, headers=RETRY_AFTER)
