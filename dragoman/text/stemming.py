@@ -9,6 +9,8 @@ from functools import lru_cache
 import snowballstemmer
 
 MAX_CACHED_WORDS = 2**16
+MAX_CACHED_LETTERS = 64
+"""Maximum length of a cached word; longer ones are no words, and would fill the memory."""
 
 _ALGORITHMS = {
     "ar": "arabic", "ca": "catalan", "cs": "czech", "da": "danish", "de": "german", "el": "greek",
@@ -22,7 +24,6 @@ _ALGORITHMS = {
 """Names of the stemmers, by language."""
 
 
-@lru_cache(MAX_CACHED_WORDS)
 def stem(word: str, language: str) -> str:
     """Return the stem of a word, in lower case.
 
@@ -30,10 +31,17 @@ def stem(word: str, language: str) -> str:
         word: one word.
         language: a BCP-47 code.
     """
+    return (_cached_stem if len(word) <= MAX_CACHED_LETTERS else _stem)(word, language)
+
+
+def _stem(word: str, language: str) -> str:
     lower = word.lower()
     # A stemmer keeps the word that it works on, so each thread has its own.
     stemmer = _stemmer(language.partition("-")[0], threading.get_ident())
     return lower.casefold() if stemmer is None else str(stemmer.stemWord(lower))
+
+
+_cached_stem = lru_cache(MAX_CACHED_WORDS)(_stem)
 
 
 def has_same_stem(language: str, word: str, other: str) -> bool:

@@ -14,7 +14,7 @@ from typing import Self
 from dragoman.scripts import is_word_character
 from dragoman.terms import Term
 from dragoman.text.inflections import forms_of, has_endings
-from dragoman.text.stemming import stem
+from dragoman.text.stemming import MAX_CACHED_LETTERS, stem
 from dragoman.types import Pair, Span
 
 CAPITALISED_NOUNS = frozenset({"de", "lb"})
@@ -138,11 +138,17 @@ class TermIndex:
         return _Entry(term, tuple(words), frozenset(i for i, is_one in enumerate(nouns) if is_one))
 
 
-@lru_cache(MAX_CACHED_WORDS)
 def _keys(word: str, language: str, *, is_noun: bool) -> frozenset[str]:
     """Return the keys of a word's forms, also as spelled without \u00df."""
+    return (_cached_keys if len(word) <= MAX_CACHED_LETTERS else _new_keys)(word, language, is_noun=is_noun)
+
+
+def _new_keys(word: str, language: str, *, is_noun: bool) -> frozenset[str]:
     forms = forms_of(word, language, is_noun=is_noun)
     return frozenset(_key(form, language) for one in forms for form in (one, one.replace("\u00df", "ss")))
+
+
+_cached_keys = lru_cache(MAX_CACHED_WORDS)(_new_keys)
 
 
 def _key(word: str, language: str) -> str:

@@ -1,0 +1,141 @@
+"""Every cache has a bound: in its number of entries, and in the size of what it keeps of a client's text."""
+
+import ast
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from dragoman.text import stemming, term_index
+from dragoman.text.stemming import MAX_CACHED_LETTERS
+from tests.paths import ROOT
+
+if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
+
+
+CACHING = frozenset({"lru_cache", "cache"})
+
+
+class Keys(Enum):
+    """What a cache is filled by, and so how large its entries are."""
+
+    NOTHING = "the code: no argument, or few values of it"
+    CODES = "language codes and names, of at most 255 characters"
+    WORDS = "words and names, only up to a number of letters"
+    CHARACTERS = "single characters and tokens of a vocabulary"
+    TERMS = "terminologies, whose terms are limited, and their terms"
+    READER = "names of a file, in the process that reads it: its memory is limited"
+    PREFIXES = "prefixes of requests, 16 of at most the characters of a request"
+
+
+CACHES = {
+    "dragoman/argument_types.py": [Keys.NOTHING, Keys.NOTHING],
+    "dragoman/decoding/beam.py": [Keys.NOTHING],
+    "dragoman/decoding/constrained.py": [Keys.CHARACTERS, Keys.CHARACTERS],
+    "dragoman/decoding/scoring.py": [Keys.NOTHING],
+    "dragoman/decoding/utf8.py": [Keys.NOTHING],
+    "dragoman/languages.py": [Keys.CODES],
+    "dragoman/native/library.py": [Keys.NOTHING],
+    "dragoman/pipeline/resolution.py": [Keys.PREFIXES],
+    "dragoman/pipeline/terminology.py": [Keys.TERMS, Keys.TERMS, Keys.NOTHING],
+    "dragoman/routing/routes.py": [Keys.CODES, Keys.CODES, Keys.CODES, Keys.CODES],
+    "dragoman/text/abbreviations.py": [Keys.CODES],
+    "dragoman/text/address.py": [Keys.NOTHING],
+    "dragoman/text/alphabet.py": [Keys.CHARACTERS],
+    "dragoman/text/inflections.py": [Keys.CODES],
+    "dragoman/text/normalization.py": [Keys.CHARACTERS],
+    "dragoman/text/respelling.py": [Keys.WORDS, Keys.WORDS],
+    "dragoman/text/rewording.py": [Keys.CODES],
+    "dragoman/text/segmentation.py": [Keys.CODES],
+    "dragoman/text/stemming.py": [Keys.WORDS, Keys.CODES],
+    "dragoman/text/term_index.py": [Keys.WORDS],
+    "dragoman/text/tokenizer.py": [Keys.NOTHING],
+    "service/api/google/languages.py": [Keys.CODES],
+    "service/api/languages.py": [Keys.CODES],
+    "service/api/openai/language_names.py": [Keys.NOTHING],
+    "service/batch/journal.py": [Keys.CODES],
+    "service/formats/xml_units.py": [Keys.READER],
+    "service/text/context.py": [Keys.TERMS],
+    "service/text/number_changes.py": [Keys.CODES],
+    "service/text/patterns.py": [Keys.NOTHING],
+    "service/text/plural_rules.py": [Keys.CODES, Keys.CODES],
+    "service/translation/detection.py": [Keys.NOTHING, Keys.CODES],
+    "service/translation/everyday_words.py": [Keys.CODES],
+}
+"""The caches of each module by what fills them; see the table in `docs/reference/limits.md`."""
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for folder in ("dragoman", "service"):
+        for path in (ROOT / folder).rglob("*.py"):
+            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+
+
+def cache_calls(tree: ast.Module) -> list[str]:
+    """Return the caches of a module as they are written, without what a factory caches."""
+    decorators = [
+        ast.unparse(decorator)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef)
+        for decorator in function.decorator_list
+    ]
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    others = [ast.unparse(call.func) for call in calls if isinstance(call.func, ast.Call)]
+    others += [ast.unparse(call) for call in calls if ast.unparse(call.func) == "cache"]
+    return [one for one in (*decorators, *others) if one.partition("(")[0].rpartition(".")[2] in CACHING]
+
+
+def test_what_fills_each_cache_is_known() -> None:
+    found = {name: len(calls) for name, tree in sources() if (calls := cache_calls(tree))}
+    assert found == {name: len(keys) for name, keys in CACHES.items()}
+
+
+def test_caches_that_clients_fill_have_a_maximum_number_of_entries() -> None:
+    unlimited = {
+        name
+        for name, tree in sources()
+        for call in cache_calls(tree)
+        if call.partition("(")[0] == "cache" or "None" in call
+    }
+    assert {key for name in unlimited for key in CACHES[name]} <= {Keys.NOTHING, Keys.CHARACTERS}
+
+
+def test_no_module_has_a_mapping_or_list_that_grows() -> None:
+    growing = {
+        f"{name}:{statement.lineno}"
+        for name, tree in sources()
+        for statement in tree.body
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and is_empty(statement.value)
+    }
+    assert growing == set()
+
+
+def is_empty(value: ast.expr | None) -> bool:
+    """Return whether a value is an empty mapping, list or set, which only makes sense to be filled."""
+    match value:
+        case ast.Dict(keys=[]) | ast.List(elts=[]):
+            return True
+        case ast.Call(func=func, args=[], keywords=[]):
+            return ast.unparse(func).partition("[")[0].rpartition(".")[2] in {
+                "dict", "list", "set", "OrderedDict", "Counter", "deque", "WeakKeyDictionary",
+            }  # fmt: skip
+    return False
+
+
+@pytest.mark.parametrize(
+    ("cached", "call"),
+    [
+        (stemming._cached_stem, lambda word: stemming.stem(word, "fr")),
+        (term_index._cached_keys, lambda word: term_index._keys(word, "de", is_noun=True)),
+    ],
+    ids=["stems", "forms"],
+)
+def test_words_longer_than_any_word_are_not_cached(
+    cached: "_lru_cache_wrapper[Any]", call: Callable[[str], object]
+) -> None:
+    cached.cache_clear()
+    call("Q" * MAX_CACHED_LETTERS)
+    call("Q" * (MAX_CACHED_LETTERS + 1))
+    assert cached.cache_info().currsize == 1
