@@ -27,6 +27,7 @@ MULTIPART = f"multipart/form-data; boundary={BOUNDARY}"
 NUM_NAMESPACES = 20_000
 NUM_NODES = 500_000
 NUM_ROWS, REPEATED_CHARACTERS = 20_000, 5_000
+NUM_ENTRIES = 9_000
 ALIKE = "Das Kind spielt mit dem Hund im Garten. " * 5
 NUM_TERMS, NUM_IMPORTED_PAIRS, NUM_PAIRS = 300_000, 40_000, 99_000
 """Numbers a little under the limits of a body, of one with a memory, and of a memory."""
@@ -126,6 +127,13 @@ def large_memory(random: Random, sentences: list[str]) -> Post:
     return _memory([f"{number} {random.choice(sentences)}" for number in range(NUM_LINES)])
 
 
+def large_glossary() -> Post:
+    """Return a glossary of about as many terms as one may have."""
+    entries = [{"source": f"Wort{number}", "target": f"word{number}"} for number in range(NUM_ENTRIES)]
+    body = {"name": "x", "dictionaries": [{"source": "de", "target": "en", "entries": entries}]}
+    return Post("/v1/glossaries", JSON, json.dumps(body).encode())
+
+
 def alike_sources(count: int) -> list[str]:
     """Return sources that are similar to each other."""
     return [f"{number} {ALIKE}" for number in range(count)]
@@ -165,6 +173,8 @@ ATTACKS: Mapping[str, Draw] = {
 """Kinds of attacks whose clients send a whole request and wait for the response."""
 MEMORY_KINDS = frozenset({"pair into a large memory", "deleting a memory", "leaving a search"})
 """Kinds of attacks on the large memory of their key, which they import again if there is none."""
+GLOSSARY_KIND = "glossary in use"
+"""Kind of attack with a large glossary, which its clients import."""
 _OTHERS: Mapping[str, Draw] = {
     "leaving": partial(ordinary_text, length=20),
     "half a request": ordinary_text,
@@ -178,6 +188,8 @@ def draw_posts(kind: str, sentences: list[str]) -> tuple[Post, ...]:
     """Build the requests of a kind: while clients build them, others would wait for the CPU."""
     if kind in MEMORY_KINDS:
         return (_memory(alike_sources(NUM_IMPORTED_PAIRS)),)
+    if kind == GLOSSARY_KIND:
+        return (large_glossary(),)
     random, draw = Random(SEED), {**ATTACKS, **_OTHERS}.get(kind)  # noqa: S311 -- a workload, no secret
     return () if draw is None else tuple(draw(random, sentences) for _ in range(NUM_POSTS))
 

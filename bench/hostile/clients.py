@@ -25,7 +25,15 @@ from bench.clients import (
     run_client,
     translation_request,
 )
-from bench.hostile.attacks import ALIKE, ATTACKS, MEMORY_KINDS, MULTIPART, with_key
+from bench.hostile.attacks import (
+    ALIKE,
+    ATTACKS,
+    GLOSSARY_KIND,
+    MEMORY_KINDS,
+    MULTIPART,
+    NUM_ENTRIES,
+    with_key,
+)
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""
@@ -235,6 +243,17 @@ async def _use_memory(site: Site, random: Random, posts: Sequence[Post], kind: s
     return await _send(site, random, [Post(f"/v1/memories/{memory}/pairs", JSON, body)])
 
 
+async def _use_glossary(site: Site, random: Random, posts: Sequence[Post]) -> int:
+    """Translate with a large glossary, or import it if it does not exist."""
+    status, body = await site.look("/v1/glossaries")
+    glossaries = json.loads(body)["glossaries"] if status == OK else []
+    if not glossaries:
+        return await _send(site, random, posts)
+    words = [f"Wort{random.randrange(NUM_ENTRIES)}" for _ in range(SEARCHED_TEXTS)]
+    content = {"text": words, "source": "de", "target": "en", "glossary": glossaries[0]["id"]}
+    return await _send(site, random, [Post("/v1/translate", JSON, json.dumps(content).encode())])
+
+
 async def _send_wrong_key(site: Site, random: Random, posts: Sequence[Post]) -> int:
     return (await site.ask(random.choice(posts), site.wrong_key))[0]
 
@@ -252,6 +271,7 @@ BEHAVIOURS: Mapping[str, Behaviour] = {
     "announced bytes": _announce_much,
     "leaving a check": partial(_disconnect, max_wait_s=HALF_SENT_S),
     "wrong key": _send_wrong_key,
+    GLOSSARY_KIND: _use_glossary,
     **{kind: partial(_use_memory, kind=kind) for kind in sorted(MEMORY_KINDS)},
 }
 """Functions that make one request of a kind and return its status, `NO_RESPONSE` or `LEFT`."""

@@ -127,6 +127,17 @@ def test_ordinary_answers_are_right_among_all_kinds_of_clients(
     assert {one.status for one in record.hostile["wrong key"]} == {401}
 
 
+def test_a_large_glossary_is_imported_and_then_used(site: Site) -> None:
+    known = asyncio.run(record_expected(site, TEXTS))
+
+    record = asyncio.run(
+        load(site, known, clients=3, seconds=60.0, kinds=[attacks.GLOSSARY_KIND], max_requests=200)
+    )
+
+    statuses = {one.status for one in record.hostile[attacks.GLOSSARY_KIND]}
+    assert statuses == {200, 201}
+
+
 def test_a_load_ends_after_a_number_of_requests(site: Site) -> None:
     known = asyncio.run(record_expected(site, TEXTS))
 
