@@ -2,24 +2,31 @@
 
 import sys
 from collections.abc import Callable
-from types import FrameType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from _typeshed import TraceFunction
 
 EXACTLY, ABOUT, CLEARLY_NOT = 2.05, 2.5, 3.0
 AT_BEGINNING = 100
 """Work that does not depend on the size."""
+SIZE = 100
 
 
-def is_linear(count: Callable[[int], int], size: int) -> bool:
-    """Return whether twice the size takes twice the work.
+def is_linear(work: Callable[[int], object], size: int = SIZE) -> bool:
+    """Return whether work of twice the size makes twice the calls of functions.
+
+    Args:
+        work: is done for a size; what it only does the first time does not count.
+        size: the smallest.
+    """
+    work(size)
+    return has_linear_count(lambda size: count_calls(lambda: work(size)), size)
+
+
+def has_linear_count(count: Callable[[int], int], size: int) -> bool:
+    """Return whether twice the size has twice the count.
 
     A limit of a repetition, such as `{0,200}`, makes small sizes look quadratic: then larger ones decide.
 
     Args:
-        count: returns the work for a size.
+        count: returns the count for a size.
         size: the smallest.
     """
     for factor in (1, 5, 25):
@@ -45,24 +52,4 @@ def count_calls(work: Callable[[], object]) -> int:
         work()
     finally:
         sys.setprofile(before)
-    return count
-
-
-def num_lines_run(work: Callable[[], object], folder: str) -> int:
-    """Return the number of lines of a folder's modules that it runs."""
-    count = 0
-
-    def trace(frame: FrameType, event: str, _: object) -> "TraceFunction | None":
-        nonlocal count
-        if not frame.f_code.co_filename.startswith(folder):
-            return None
-        count += event == "line"
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
     return count

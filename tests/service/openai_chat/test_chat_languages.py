@@ -1,7 +1,6 @@
 """The languages of a chat, from the model's name and system messages, and prompts of popular clients."""
 
 import re
-import time
 
 import httpx
 import pytest
@@ -21,6 +20,7 @@ from service.api.openai.prompts import is_for_chat_model, read_prompt
 from service.api.openai.schemas import ChatCompletionRequest
 from service.http.errors import ApiError
 from tests.engine.routing.doubles import offer
+from tests.linear import count_calls
 from tests.service.openai_chat.conftest import PATH, body, error_of
 
 ROUTES = Routes([offer("a", "de fr", "en"), offer("b", "en", "de fr it pt-BR zh-Hans zh-Hant no")])
@@ -442,11 +442,13 @@ def test_a_form_of_address_is_preferred_if_an_instruction_names_it(
 
 
 @pytest.mark.parametrize("unit", ["Translate ", "```", "text:", "\n:", "<text>", "to ", '"', "{", "[", "a: "])
-def test_reading_takes_linear_time(unit: str) -> None:
-    """Of 100,000 characters."""
-    for start in ("Translate to English ", "You are a translator ", ""):
-        text = start + (unit * 100_000)[:100_000]
-        started_s = time.process_time()
-        read_prompt(text, NAMES)
-        is_for_chat_model(text)
-        assert time.process_time() - started_s < 0.3
+def test_only_the_beginning_of_a_text_is_read(unit: str) -> None:
+    def read(size: int) -> None:
+        for start in ("Translate to English ", "You are a translator ", ""):
+            text = start + (unit * size)[:size]
+            read_prompt(text, NAMES)
+            is_for_chat_model(text)
+
+    read(5_000)
+
+    assert count_calls(lambda: read(5_000)) == count_calls(lambda: read(10_000))

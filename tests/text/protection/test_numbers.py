@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.text.numbers import NumberKind, find_numbers, short_numbers
-from tests.linear import count_calls, is_linear
+from tests.linear import is_linear
 
 NUM_VALUES = 10_000
 FRAMES = (
@@ -122,7 +122,7 @@ PAIRS = tuple(one + other for one, other in zip(HOSTILE, HOSTILE[5:], strict=Fal
 @pytest.mark.parametrize("unit", HOSTILE + PAIRS)
 def test_hostile_texts_take_linear_work(unit: str) -> None:
     """Texts of a shape that many patterns begin with."""
-    assert is_linear(lambda size: count_calls(lambda: find_numbers((unit * size)[:size])), 1_000)
+    assert is_linear(lambda size: find_numbers((unit * size)[:size]))
 
 
 WORDS_WITH_NUMBERS = (
