@@ -78,7 +78,7 @@ SIGNS = {"de": (",", "."), "en": (".", ",")}
 """Decimal and grouping sign."""
 
 
-class Outcome(StrEnum):
+class ValueOutcome(StrEnum):
     """Outcome of a value."""
 
     KEPT = "kept"
@@ -144,12 +144,12 @@ def _write(number: int, fraction: str, signs: tuple[str, str], *, is_grouped: bo
     return f"{whole}{signs[0]}{fraction}" if fraction else whole
 
 
-def judge(value: Value, translation: str, *, is_reported: bool) -> Outcome:
+def judge(value: Value, translation: str, *, is_reported: bool) -> ValueOutcome:
     """Return what became of a value: a form of it counts if no digit or letter touches it."""
     for form in value.forms:
         if re.search(rf"(?<![\w.,:-]){re.escape(form)}(?!\w|[.,:-]\d)", translation):
-            return Outcome.KEPT
-    return Outcome.FLAGGED if is_reported else Outcome.CHANGED
+            return ValueOutcome.KEPT
+    return ValueOutcome.FLAGGED if is_reported else ValueOutcome.CHANGED
 
 
 def translate_lines(bundle: Path, lines: Iterable[str], pair: Sequence[str]) -> tuple[list[str], set[int]]:
@@ -172,7 +172,7 @@ class Trial(NamedTuple):
     kind: str
     line: str
     translation: str
-    outcome: Outcome
+    outcome: ValueOutcome
 
 
 def translate_values(bundle: Path, pair: tuple[str, str], num_values: int) -> list[Trial]:
@@ -195,18 +195,18 @@ def main() -> None:
         "numbers", __doc__, {"bundle": Path, "--source": "de", "--target": "en", "--values": 10_000}
     )
     arguments = command.parse()
-    counts: dict[str, Counter[Outcome]] = {}
+    counts: dict[str, Counter[ValueOutcome]] = {}
     examples: list[str] = []
     pair = (arguments.source, arguments.target)
     for trial in translate_values(arguments.bundle, pair, arguments.values):
         counts.setdefault(trial.kind, Counter())[trial.outcome] += 1
-        if trial.outcome is not Outcome.KEPT and len(examples) < MAX_SHOWN:
+        if trial.outcome is not ValueOutcome.KEPT and len(examples) < MAX_SHOWN:
             examples.append(f"  {trial.outcome}: {trial.line}\n    {trial.translation}")
-    total = sum(counts.values(), Counter[Outcome]())
+    total = sum(counts.values(), Counter[ValueOutcome]())
     rows = [
         {
             "values": kind,
-            **{str(outcome): found[outcome] / found.total() for outcome in Outcome},
+            **{str(outcome): found[outcome] / found.total() for outcome in ValueOutcome},
             "number": found.total(),
         }
         for kind, found in (*sorted(counts.items()), ("all", total))

@@ -16,7 +16,7 @@ from dragoman.bundled import find_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError, TranslationCancelled
 from dragoman.loading import open_tokenizers, scheduler_options
-from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest, request_of
+from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest, request_of
 from dragoman.pipeline.pacing import cancelling_pause_of, pause_of
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
@@ -176,15 +176,15 @@ class Translator:
 
     @overload
     def translate(
-        self, text: str, options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
+        self, text: str, options: DecodingOptions = DEFAULT_DECODING, *, pair: Pair | None = None
     ) -> Translation: ...
     @overload
     def translate(
-        self, text: list[str], options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
+        self, text: list[str], options: DecodingOptions = DEFAULT_DECODING, *, pair: Pair | None = None
     ) -> list[Translation | InputError]: ...
     @checks_arguments
     def translate(
-        self, text: str | list[str], options: DecodingOptions = DEFAULTS, *, pair: Pair | None = None
+        self, text: str | list[str], options: DecodingOptions = DEFAULT_DECODING, *, pair: Pair | None = None
     ) -> Translation | list[Translation | InputError]:
         """Translate one text, or several together, and wait for them.
 
@@ -300,7 +300,7 @@ class Translator:
     def search(
         self,
         sources: Sequence[Sequence[int]],
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = DEFAULT_DECODING,
         *,
         pair: Pair | None = None,
     ) -> list[list[Hypothesis]]:

@@ -9,7 +9,7 @@ from dragoman.scheduling.deadline import NO_DEADLINE, Deadline
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.types import Pair, Priority, SegmentTranslation
 
-DEFAULTS = DecodingOptions()
+DEFAULT_DECODING = DecodingOptions()
 
 
 @checks_arguments
@@ -21,7 +21,7 @@ class EngineRequest:
     callback raises fails its text alone.
     """
 
-    options: DecodingOptions = DEFAULTS
+    options: DecodingOptions = DEFAULT_DECODING
     pair: Pair | None = None
     """Languages; None where the bundle has only one pair. A router sets it from the route."""
     priority: Priority = Priority.INTERACTIVE

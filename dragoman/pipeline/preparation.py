@@ -8,7 +8,7 @@ from dragoman.decoding.strategy import TargetLimits
 from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import ModelLimits
-from dragoman.pipeline.engine_request import DEFAULTS
+from dragoman.pipeline.engine_request import DEFAULT_DECODING
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.segment_encoding import Ids, SegmentEncoder
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
@@ -83,7 +83,7 @@ class Preparer:
         texts: Sequence[str],
         pair: Pair,
         first_item: int | None,
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = DEFAULT_DECODING,
         controls: tuple[int, ...] = (),
         term_finder: TermFinder | None = None,
         pause: Callable[[], None] = never_pause,

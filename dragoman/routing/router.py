@@ -16,7 +16,7 @@ from dragoman.errors import BundleError, InputError
 from dragoman.forking import renew_after_fork
 from dragoman.loading import open_spelling, verify_bundle
 from dragoman.manifest import Manifest
-from dragoman.pipeline.engine_request import DEFAULTS, EngineRequest, request_of
+from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest, request_of
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import (
@@ -222,7 +222,7 @@ class Router:
         text: str,
         source: str | None = None,
         target: str | None = None,
-        options: DecodingOptions = DEFAULTS,
+        options: DecodingOptions = DEFAULT_DECODING,
         *,
         model: str | None = None,
     ) -> RoutedTranslation:

@@ -23,7 +23,7 @@ from export.original import ImportRejectedError, Original, RequestedLanguages
 KIND = "CTranslate2 model of an Argos package"
 SUFFIX = ".argosmodel"
 METADATA_FILE, MODEL_FOLDER = "metadata.json", "model"
-DEFAULTS = DecodingDefaults(beam_size=4, length_penalty=0.2, early_stopping=True)
+ARGOS_DECODING = DecodingDefaults(beam_size=4, length_penalty=0.2, early_stopping=True)
 """Search of Argos Translate. `early_stopping` is CTranslate2's patience of 1."""
 OWN_CODES: Mapping[str, str] = {"zt": "zh-Hant", "pb": "pt-BR"}
 """BCP-47 codes of languages that only Argos calls so."""
@@ -94,7 +94,7 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
         kind=KIND,
         model=_without_unknown(original.model),
         languages=_with_argos_codes(original.languages, info),
-        decoding=DEFAULTS,
+        decoding=ARGOS_DECODING,
         licence=read_licence(folder),
         origin={**original.origin, "package": dict(info.recorded)},
     )

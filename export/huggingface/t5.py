@@ -34,7 +34,7 @@ class T5Defaults:
     feed_forward_proj: str = "gated-gelu"
 
 
-DEFAULTS: Mapping[str, T5Defaults] = {
+DEFAULTS_BY_TYPE: Mapping[str, T5Defaults] = {
     "t5": T5Defaults(d_ff=2048, num_layers=6, num_heads=8, feed_forward_proj="relu"),
     "mt5": T5Defaults(),
     "umt5": T5Defaults(),
@@ -45,7 +45,7 @@ def read_t5_shape(
     config: Mapping[str, Any], architecture: Architecture, problems: list[str]
 ) -> HuggingFaceShape:
     """Read the shape and add whatever cannot be imported to `problems`; then the shape is meaningless."""
-    fields, defaults = ConfigFields(config, CONFIG_FILE, problems), DEFAULTS[architecture.model_type]
+    fields, defaults = ConfigFields(config, CONFIG_FILE, problems), DEFAULTS_BY_TYPE[architecture.model_type]
     vocab_size = fields.count("vocab_size", architecture.vocab_size, MAX_VOCABULARY)
     ffn = fields.count("d_ff", defaults.d_ff)
     layers = fields.count("num_layers", defaults.num_layers, MAX_LAYERS)

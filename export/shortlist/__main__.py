@@ -24,7 +24,7 @@ from export.shortlist.vocabularies import read_vocabularies
 
 CHOOSING_INTERVAL = 5
 """One in this many of the model's own translations is held out from alignment, to choose candidates."""
-DEFAULTS = ShortlistSettings()
+DEFAULT_SETTINGS = ShortlistSettings()
 
 
 def main() -> int:
@@ -100,9 +100,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--max-pairs", type=int, default=400_000, help="maximum pairs of parallel text to align"
     )
-    parser.add_argument("--listed-per-piece", type=int, default=DEFAULTS.listed_per_piece)
-    parser.add_argument("--min-tokens", type=int, default=DEFAULTS.min_tokens)
-    parser.add_argument("--num-always", type=int, default=DEFAULTS.num_always)
+    parser.add_argument("--listed-per-piece", type=int, default=DEFAULT_SETTINGS.listed_per_piece)
+    parser.add_argument("--min-tokens", type=int, default=DEFAULT_SETTINGS.min_tokens)
+    parser.add_argument("--num-always", type=int, default=DEFAULT_SETTINGS.num_always)
     return parser
 
 

@@ -53,7 +53,7 @@ class AccountsOptions:
     clock: Clock = SYSTEM_CLOCK
 
 
-DEFAULTS = AccountsOptions()
+DEFAULT_OPTIONS = AccountsOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Accounts:
     _keys: "_KeyCache | None"
 
     @classmethod
-    def open(cls, url: str | None, *, requires_key: bool, options: AccountsOptions = DEFAULTS) -> Self:
+    def open(cls, url: str | None, *, requires_key: bool, options: AccountsOptions = DEFAULT_OPTIONS) -> Self:
         """Open the database of accounts.
 
         Args:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from dragoman import DecodingOptions
+from dragoman.pipeline.engine_request import DEFAULT_DECODING
 from dragoman.translator import READ_AHEAD_TEXTS
 from service.batch.entry_translator import RoutedEntryTranslator
 from service.cli import options as cli_options
@@ -19,8 +20,6 @@ from service.models.engine import open_router
 from service.settings.settings import load_settings
 from service.text.modes import PlaceholderMode
 from service.translation.options import TranslationOptions
-
-DEFAULTS = DecodingOptions()
 
 app = cli_options.new_command()
 
@@ -39,18 +38,18 @@ def translate(  # noqa: PLR0913 -- the command's options
     model: cli_options.ModelOption = None,
     providers: cli_options.ProvidersOption = None,
     kernels: cli_options.KernelsOption = None,
-    beam_size: cli_options.BeamSizeOption = DEFAULTS.beam_size,
-    length_penalty: cli_options.LengthPenaltyOption = DEFAULTS.length_penalty,
+    beam_size: cli_options.BeamSizeOption = DEFAULT_DECODING.beam_size,
+    length_penalty: cli_options.LengthPenaltyOption = DEFAULT_DECODING.length_penalty,
     early_stopping: Annotated[
         bool | None,
         typer.Option(
             "--early-stopping/--no-early-stopping",
             help="End a search once as many hypotheses as the beam size are finished. Default: the model's.",
         ),
-    ] = DEFAULTS.early_stopping,
+    ] = DEFAULT_DECODING.early_stopping,
     max_length: cli_options.MaxLengthOption = None,
     formality: cli_options.FormalityOption = None,
-    use_shortlist: cli_options.ShortlistOption = DEFAULTS.use_shortlist,
+    use_shortlist: cli_options.ShortlistOption = DEFAULT_DECODING.use_shortlist,
     glossary: cli_options.GlossaryOption = None,
     term: cli_options.TermOption = None,
     placeholders: cli_options.PlaceholdersOption = PlaceholderMode.AUTO,

@@ -11,7 +11,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 
 from dragoman import Deadline, DecodingOptions, EngineRequest, InputError, Priority
-from dragoman.pipeline.engine_request import DEFAULTS
+from dragoman.pipeline.engine_request import DEFAULT_DECODING
 from dragoman.pipeline.pacing import LARGE_CHARACTERS
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -189,7 +189,7 @@ class Inference:
         for name in self._preloaded:
             try:
                 pair, *_ = self.router.routes.named(name).languages.pairs()
-                call = EngineCall(self.router.route(*pair, name), WARM_UP_TEXT, DEFAULTS, NOBODY)
+                call = EngineCall(self.router.route(*pair, name), WARM_UP_TEXT, DEFAULT_DECODING, NOBODY)
                 [outcome] = await self.run([call])
             except Exception:
                 logger.exception("%s failed to translate its warm-up sentence; the server is not ready", name)

@@ -13,7 +13,7 @@ from dragoman.terms import Terminology
 from service.formats.review_marks import ReviewMarks
 from service.text.modes import PlaceholderMode
 
-DEFAULTS = DecodingOptions()
+DEFAULT_DECODING = DecodingOptions()
 
 
 class OnFailure(StrEnum):
@@ -28,7 +28,7 @@ class OnFailure(StrEnum):
 class TranslationOptions:
     """Options of a translation, for all APIs, formats and commands."""
 
-    decoding: DecodingOptions = DEFAULTS
+    decoding: DecodingOptions = DEFAULT_DECODING
     model: str | None = None
     """The only bundle to use."""
     placeholders: PlaceholderMode = PlaceholderMode.AUTO

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from dragoman import DecodingOptions, InputError
-from dragoman.pipeline.engine_request import DEFAULTS
+from dragoman.pipeline.engine_request import DEFAULT_DECODING
 from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -47,7 +47,7 @@ class PlannedText:
     route: Route | None = None
     detected: DetectedSource | None = None
     """None if the caller named the source language."""
-    options: DecodingOptions = DEFAULTS
+    options: DecodingOptions = DEFAULT_DECODING
     sender: Sender = NOBODY
     markup: MarkupOptions | None = None
     parts: Sequence[ReadText | InlineItem] = ()

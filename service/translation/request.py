@@ -15,7 +15,7 @@ AUTO = "auto"
 """As a source: to be detected."""
 UNDETERMINED = "und"
 """BCP-47's word for the language of a text that has none, as one of digits."""
-DEFAULTS = TranslationOptions()
+DEFAULT_OPTIONS = TranslationOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class TranslationRequest:
     """None where only one is possible."""
     source: str | None = None
     """None or `auto`: detected for each text by itself."""
-    options: TranslationOptions = DEFAULTS
+    options: TranslationOptions = DEFAULT_OPTIONS
     markup: MarkupOptions | None = None
     """Markup of the texts; None for plain text."""
     priority: Priority = Priority.INTERACTIVE

@@ -5,7 +5,7 @@ from random import Random
 
 import pytest
 
-from bench.numbers import FRAMES, Outcome, Value, draw_value, judge, translate_values
+from bench.numbers import FRAMES, Value, ValueOutcome, draw_value, judge, translate_values
 from tests.paths import MODELS
 
 
@@ -21,16 +21,16 @@ def test_a_value_is_kept_as_it_is_and_with_the_targets_signs(source: str, target
         frame = frames[i % len(frames)]
 
         for form in value.forms:
-            assert judge(value, frame.format(form), is_reported=False) is Outcome.KEPT
-            assert judge(value, frame.format(f"{form}7"), is_reported=False) is Outcome.CHANGED
+            assert judge(value, frame.format(form), is_reported=False) is ValueOutcome.KEPT
+            assert judge(value, frame.format(f"{form}7"), is_reported=False) is ValueOutcome.CHANGED
 
 
 def test_a_value_that_is_gone_was_reported_or_changed_silently() -> None:
     """The same translation counts as either."""
     value = Value("number", "2643333", frozenset(("2643333", "2,643,333")))
 
-    assert judge(value, "It costs 264333 euros.", is_reported=True) is Outcome.FLAGGED
-    assert judge(value, "It costs 264333 euros.", is_reported=False) is Outcome.CHANGED
+    assert judge(value, "It costs 264333 euros.", is_reported=True) is ValueOutcome.FLAGGED
+    assert judge(value, "It costs 264333 euros.", is_reported=False) is ValueOutcome.CHANGED
 
 
 @pytest.mark.timeout(1800)
@@ -42,4 +42,4 @@ def test_no_random_value_changes_silently(pair: tuple[str, str], num_values: int
     """Ten thousand values a direction take some eight minutes."""
     trials = translate_values(MODELS / "-".join(pair), pair, num_values)
 
-    assert [trial for trial in trials if trial.outcome is Outcome.CHANGED] == []
+    assert [trial for trial in trials if trial.outcome is ValueOutcome.CHANGED] == []

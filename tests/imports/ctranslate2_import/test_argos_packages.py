@@ -10,7 +10,7 @@ import pytest
 
 from dragoman import DecodingOptions, Translator
 from export.ctranslate2 import argos
-from export.ctranslate2.argos import DEFAULTS, FoundPackages, find_packages
+from export.ctranslate2.argos import ARGOS_DECODING, FoundPackages, find_packages
 from export.original import ImportRejectedError, RequestedLanguages
 from export.sources import found, load_original
 from tests.import_command import run_import
@@ -71,7 +71,7 @@ def test_a_package_brings_its_languages_search_and_record(tmp_path: Path) -> Non
 
     assert original.kind == "CTranslate2 model of an Argos package"
     assert [str(pair) for pair in original.languages.pairs()] == ["de -> en"]
-    assert original.decoding == DEFAULTS
+    assert original.decoding == ARGOS_DECODING
     assert original.origin["package"] == {
         "package_version": "1.0",
         "argos_version": "1.0",
