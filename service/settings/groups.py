@@ -303,13 +303,8 @@ class TelemetrySettings(_Group):
 
 
 GROUPS: Mapping[str, type[BaseModel]] = {
-    "Models": ModelSettings,
-    "Engine": EngineSettings,
-    "Network": NetworkSettings,
-    "Limits": LimitSettings,
-    "API keys and rate limits": AccountSettings,
-    "APIs": ApiSettings,
-    "Jobs": JobSettings,
+    "Models": ModelSettings, "Engine": EngineSettings, "Network": NetworkSettings, "Limits": LimitSettings,
+    "API keys and rate limits": AccountSettings, "APIs": ApiSettings, "Jobs": JobSettings,
     "Telemetry": TelemetrySettings,
-}
+}  # fmt: skip
 """All groups, by their headings in the reference."""

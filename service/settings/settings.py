@@ -18,17 +18,7 @@ from pydantic_settings import (
     TomlConfigSettingsSource,
 )
 
-from service.settings.groups import (
-    SECURITY,
-    AccountSettings,
-    ApiSettings,
-    EngineSettings,
-    JobSettings,
-    LimitSettings,
-    ModelSettings,
-    NetworkSettings,
-    TelemetrySettings,
-)
+from service.settings import groups
 from service.settings.links import describe_ignored, describe_misspelt, without_service_links
 
 ENV_PREFIX = "DRAGOMAN_"
@@ -39,16 +29,9 @@ class SettingsError(Exception):
 
 
 class Settings(
-    TelemetrySettings,
-    JobSettings,
-    ApiSettings,
-    AccountSettings,
-    LimitSettings,
-    NetworkSettings,
-    EngineSettings,
-    ModelSettings,
-    BaseSettings,
-):
+    groups.TelemetrySettings, groups.AccountSettings, groups.ApiSettings, groups.JobSettings,
+    groups.LimitSettings, groups.EngineSettings, groups.NetworkSettings, groups.ModelSettings, BaseSettings,
+):  # fmt: skip
     """The settings of one server or command; they do not change while it runs."""
 
     model_config = SettingsConfigDict(env_prefix=ENV_PREFIX)
@@ -104,7 +87,8 @@ def read_settings(config: Path | None = None, overrides: Mapping[str, object] | 
         SettingsError: the file cannot be read, it has an unknown name, a value is not valid, or a variable of
             the environment is probably a misspelt setting near security.
     """
-    if problem := describe_misspelt(os.environ, ENV_PREFIX, tuple(Settings.model_fields), _security_names()):
+    security = {name for name, field in Settings.model_fields.items() if groups.SECURITY in field.metadata}
+    if problem := describe_misspelt(os.environ, ENV_PREFIX, tuple(Settings.model_fields), security):
         raise SettingsError(problem)
     given: dict[str, Any] = {name: value for name, value in (overrides or {}).items() if value is not None}
     if config is not None and not config.is_file():
@@ -121,10 +105,6 @@ def read_settings(config: Path | None = None, overrides: Mapping[str, object] | 
         raise SettingsError(f"configuration file {config} cannot be read: {error}") from error
     except RecursionError as error:
         raise SettingsError(f"configuration file {config} cannot be read: it is nested too deeply") from error
-
-
-def _security_names() -> frozenset[str]:
-    return frozenset(name for name, field in Settings.model_fields.items() if SECURITY in field.metadata)
 
 
 def log_ignored_variables() -> None:

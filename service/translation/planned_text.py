@@ -196,14 +196,7 @@ def plan_one(
     context = replace(context, pause=pause_of(len(text)))
     plans = [plan_text(one, context) for one in marked]
     planned = PlannedText(
-        None,
-        route=route,
-        detected=detected,
-        options=options,
-        sender=sender,
-        markup=request.markup,
-        parts=parts,
-        plans=plans,
+        None, route, detected, options, sender, markup=request.markup, parts=parts, plans=plans
     )
     planned.prepare()
     return planned
