@@ -27,24 +27,21 @@ class Readiness:
         """Raise an ApiError with the reason if the server should get no requests."""
         require_ready(self.inference)
         if self.is_draining:
-            raise ApiError(
-                ErrorKind.NOT_READY, "the server is stopping; try again later", headers=RETRY_AFTER
-            )
+            raise _not_ready("the server is stopping; try again later")
         if silent := self.workers.silent():
             named = ", ".join(f"{worker} ({age_s:.0f} s)" for worker, age_s in sorted(silent.items()))
-            problem = f"job workers do not respond: {named}; the server's log may say why"
-            raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
+            raise _not_ready(f"job workers do not respond: {named}; the server's log may say why")
         queue = self.inference.router.queue()
         if queue.num_waiting and queue.num_waiting >= MAX_QUEUE_SHARE * queue.queue_size:
-            problem = f"the queue is nearly full ({queue.num_waiting} of {queue.queue_size}); try again later"
-            raise ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
+            share = f"{queue.num_waiting} of {queue.queue_size}"
+            raise _not_ready(f"the queue is nearly full ({share}); try again later")
 
 
 def require_ready(inference: Inference) -> None:
     """Raise an ApiError if the server cannot translate yet."""
     if not inference.is_ready:
-        raise ApiError(
-            ErrorKind.NOT_READY,
-            "the server has not translated its warm-up sentences yet; try again",
-            headers=RETRY_AFTER,
-        )
+        raise _not_ready("the server has not translated its warm-up sentences yet; try again")
+
+
+def _not_ready(problem: str) -> ApiError:
+    return ApiError(ErrorKind.NOT_READY, problem, headers=RETRY_AFTER)
