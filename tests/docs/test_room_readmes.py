@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.test_budgets import code_lines
+from tests.docs.budgets import code_lines
 from tests.paths import ROOT
 
 PACKAGES = ("bench", "dragoman", "export", "service", "training")
