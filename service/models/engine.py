@@ -11,7 +11,7 @@ from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from service.formats.limits import FileLimits, can_limit_processes
-from service.settings.groups import EngineSettings, JobSettings, ModelSettings, split_names
+from service.settings.groups import BundleSettings, EngineSettings, JobSettings, split_names
 from service.settings.model_folders import ModelFolders
 from service.settings.settings import Settings, SettingsError
 
@@ -126,7 +126,7 @@ def translator_options(settings: EngineSettings) -> TranslatorOptions:
     )
 
 
-def find_models(settings: ModelSettings) -> dict[str, Path]:
+def find_models(settings: BundleSettings) -> dict[str, Path]:
     """Return the folders of the models that the settings name, by folder name; without a name, of all.
 
     Raises:
@@ -147,7 +147,7 @@ def find_models(settings: ModelSettings) -> dict[str, Path]:
     return found
 
 
-def preloaded(settings: ModelSettings, router: Router) -> tuple[str, ...]:
+def preloaded(settings: BundleSettings, router: Router) -> tuple[str, ...]:
     """Return the names of the bundles to open before the first request.
 
     Raises:

@@ -72,8 +72,8 @@ class _Group(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
-class ModelSettings(_Group):
-    """Which models are served, and when they are loaded."""
+class BundleSettings(_Group):
+    """Models to serve, and when to load them."""
 
     model: str | None = Field(default=None, min_length=1)
     """Folder of a bundle, or its name under `models_dir`; several are separated by commas. None for all
@@ -109,7 +109,7 @@ class ModelSettings(_Group):
 
 
 class EngineSettings(_Group):
-    """How the engine runs the models."""
+    """Engine that runs the models."""
 
     providers: Annotated[str, AfterValidator(_check_providers)] = "cpu"
     """Hardware that the model runs on: `cpu`, `cuda`, `tensorrt`, or several separated by commas, the most
@@ -133,7 +133,7 @@ class EngineSettings(_Group):
 
 
 class NetworkSettings(_Group):
-    """Where the server listens, and how it stops."""
+    """Addresses to listen on, and the stop of the server."""
 
     host: Security[str] = "127.0.0.1"
     """Address to listen on; `0.0.0.0` listens on all."""
@@ -197,7 +197,7 @@ class LimitSettings(_Group):
 
 
 class AccountSettings(_Group):
-    """Who may use the server, and how much."""
+    """API keys, rate limits and their databases."""
 
     database_url: Security[str | None] = None
     """Database of API keys, their usage and glossaries: `sqlite:///dragoman.db`, or `postgresql://...`. None
@@ -303,7 +303,7 @@ class TelemetrySettings(_Group):
 
 
 GROUPS: Mapping[str, type[BaseModel]] = {
-    "Models": ModelSettings, "Engine": EngineSettings, "Network": NetworkSettings, "Limits": LimitSettings,
+    "Models": BundleSettings, "Engine": EngineSettings, "Network": NetworkSettings, "Limits": LimitSettings,
     "API keys and rate limits": AccountSettings, "APIs": ApiSettings, "Jobs": JobSettings,
     "Telemetry": TelemetrySettings,
 }  # fmt: skip

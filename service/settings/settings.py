@@ -30,7 +30,7 @@ class SettingsError(Exception):
 
 class Settings(
     groups.TelemetrySettings, groups.AccountSettings, groups.ApiSettings, groups.JobSettings,
-    groups.LimitSettings, groups.EngineSettings, groups.NetworkSettings, groups.ModelSettings, BaseSettings,
+    groups.LimitSettings, groups.EngineSettings, groups.NetworkSettings, groups.BundleSettings, BaseSettings,
 ):  # fmt: skip
     """The settings of one server or command; they do not change while it runs."""
 
