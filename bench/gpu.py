@@ -23,6 +23,7 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
+from dragoman.reading.reader import Reader
 from dragoman.types import Hypothesis, SearchKind
 
 PART_LIMITS_S: Mapping[str, int] = {"search": 75, "pytorch": 40, "translate": 50, "parity": 40}
@@ -53,7 +54,7 @@ class Subject:
     def encoder(self) -> Preparer:
         """Return what makes ids of lines."""
         manifest = self.bundle.manifest
-        return Preparer(manifest.languages, manifest.limits, open_tokenizers(self.bundle)[0])
+        return Preparer(manifest.languages, manifest.limits, Reader(open_tokenizers(self.bundle)[0]))
 
     def ids(self, lines: Sequence[str], encoder: Preparer) -> list[list[int]]:
         """Return the ids of each line."""

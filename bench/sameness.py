@@ -10,6 +10,7 @@ from dragoman import DecodingOptions, Translator
 from dragoman.bundle import read_bundle
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
+from dragoman.reading.reader import Reader
 from dragoman.types import Pair
 from export.samples import choose_texts
 
@@ -42,7 +43,7 @@ def main() -> None:
     shutil.rmtree(arguments.converted, ignore_errors=True)
     bundle = read_bundle(arguments.bundle)
     languages, limits = bundle.manifest.languages, bundle.manifest.limits
-    preparer = Preparer(languages, limits, open_tokenizers(bundle)[0])
+    preparer = Preparer(languages, limits, Reader(open_tokenizers(bundle)[0]))
     most = min(MAX_TOKENS, limits.max_target_tokens)
     rows: list[dict[str, Any]] = []
     for text in choose_texts(languages, None, str(arguments.folder)):

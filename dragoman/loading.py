@@ -1,17 +1,22 @@
 """Parts of a translator other than its graphs: read from a bundle, or chosen for the hardware."""
 
+from functools import lru_cache
+from pathlib import Path
+
 from dragoman.bundle import Bundle, verify_files
 from dragoman.contract import INT8
 from dragoman.cpus import available_cpus
 from dragoman.errors import BundleError
 from dragoman.manifest import Manifest, TokenizerFiles
 from dragoman.providers import SessionOptions
+from dragoman.reading.reading_file import AS_WRITTEN, READING_FILE, Reading, load_reading
 from dragoman.scheduling.policy import Capacity
 from dragoman.scheduling.scheduler import SchedulerOptions
 from dragoman.shortlist import SHORTLIST_FILE, Shortlist
 from dragoman.text.alphabet import Spelling
 from dragoman.text.tokenizer import Tokenizer
 
+MAX_CACHED_READINGS = 64
 GPU_CAPACITY = Capacity(
     max_rows=1024,
     max_sources=256,
@@ -72,9 +77,23 @@ def verify_bundle(bundle: Bundle) -> list[str]:
     if not problems:
         try:
             open_tokenizers(bundle)
+            open_reading(bundle)
         except BundleError as error:
             problems.extend(error.problems)
     return problems
+
+
+def open_reading(bundle: Bundle) -> Reading:
+    """Load what the bundle's model reads in place of texts as they are written; raise BundleError."""
+    record = bundle.manifest.files.get(READING_FILE)
+    if record is None:
+        return AS_WRITTEN
+    return _cached_reading(bundle.file(READING_FILE), tuple(bundle.manifest.languages.sources), record.sha256)
+
+
+@lru_cache(MAX_CACHED_READINGS)
+def _cached_reading(path: Path, sources: tuple[str, ...], _sha256: str) -> Reading:
+    return load_reading(path, sources)
 
 
 def open_spelling(bundle: Bundle) -> Spelling:

@@ -15,7 +15,7 @@ from dragoman.bundle import Bundle, open_bundle
 from dragoman.bundled import find_bundle
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError, TranslationCancelled
-from dragoman.loading import open_tokenizers, scheduler_options
+from dragoman.loading import open_reading, open_tokenizers, scheduler_options
 from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest, request_of
 from dragoman.pipeline.pacing import cancelling_pause_of, pause_of
 from dragoman.pipeline.postprocessing import Postprocessor
@@ -26,6 +26,7 @@ from dragoman.pipeline.segment_requests import SegmentRequestFactory
 from dragoman.pipeline.submission import TextSubmitter
 from dragoman.pipeline.terminology import TermModel
 from dragoman.providers import Kernels, Provider, SessionOptions
+from dragoman.reading.reader import Reader
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics, QueueState
 from dragoman.scheduling.scheduler import Scheduler, SchedulerOptions
 from dragoman.search_model import SearchModel
@@ -64,6 +65,7 @@ class Translator:
     ) -> None:
         self.manifest = bundle.manifest
         source_tokenizer, target_tokenizer = open_tokenizers(bundle)
+        reader = Reader(source_tokenizer, open_reading(bundle))
         model = SearchModel(bundle, session, target_tokenizer, kernels)
         self.kernels = model.kernels
         """Name of what runs the graphs: `onnxruntime`, or native kernels, such as `avx2`."""
@@ -75,11 +77,9 @@ class Translator:
         self._scheduler = Scheduler(model.encode, model.open_lane, scheduling)
         self._spelling = Spelling(source_tokenizer, target_tokenizer)
         controls = self.manifest.controls
-        term_model = TermModel(
-            source_tokenizer, target_tokenizer, None if controls is None else controls.terms
-        )
+        term_model = TermModel(reader, target_tokenizer, None if controls is None else controls.terms)
         self._resolver = RequestResolver(self.manifest, target_tokenizer, term_model)
-        preparer = Preparer(self.manifest.languages, self.manifest.limits, source_tokenizer)
+        preparer = Preparer(self.manifest.languages, self.manifest.limits, reader)
         self._submitter = TextSubmitter(
             preparer,
             SegmentRequestFactory(
@@ -91,7 +91,7 @@ class Translator:
             ),
             Postprocessor(
                 preparer,
-                source_tokenizer,
+                reader,
                 target_tokenizer,
                 self.manifest.alignment,
                 self.manifest.confidence,

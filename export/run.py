@@ -15,6 +15,7 @@ from dragoman.languages import Languages
 from dragoman.manifest import AlignmentHeads, ModelLimits
 from dragoman.manifest_json import AlignmentStep
 from dragoman.pipeline.preparation import Preparer
+from dragoman.reading.reader import Reader
 from dragoman.text.tokenizer import Tokenizer
 from export.alignment import default_alignment
 from export.bundle import (
@@ -241,7 +242,7 @@ def make_samples(original: Original, limits: ModelLimits, texts: Sequence[Sample
         files = write_tokenizer(folder, "source", original.source_tokenizer)
         vocabulary = None if files.vocabulary is None else folder / files.vocabulary
         tokenizer = Tokenizer.load(folder / files.model, vocabulary, normalises=files.normalises)
-    preparer = Preparer(original.languages, limits, tokenizer)
+    preparer = Preparer(original.languages, limits, Reader(tokenizer))
     return [
         Sample(ids, preparer.begin(text.pair))
         for text in texts

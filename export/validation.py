@@ -31,6 +31,7 @@ from dragoman.loading import open_tokenizers
 from dragoman.manifest import Manifest
 from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.providers import SessionOptions
+from dragoman.reading.reader import Reader
 from dragoman.types import Pair
 from export.calibration import batches
 from export.model_config import ModelConfig
@@ -211,7 +212,7 @@ def _run_bundle(
     Raises:
         BundleError: a graph cannot be loaded.
     """
-    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, open_tokenizers(bundle)[0])
+    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, Reader(open_tokenizers(bundle)[0]))
     random = list(_random_batches(bundle.manifest))
     in_texts = [
         (preparer.begin(text.pair), batch)

@@ -13,8 +13,9 @@ from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
+from dragoman.reading.read_text import ReadText, find_quote_spaces, without_quote_spaces
+from dragoman.reading.reader import Reader
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
-from dragoman.text.reading import ReadSegment, find_quote_spaces, without_quote_spaces
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -38,13 +39,13 @@ class Postprocessor:
     def __init__(
         self,
         preparer: Preparer,
-        source: Tokenizer,
+        reader: Reader,
         target: Tokenizer,
         alignment: AlignmentHeads,
         confidence: ConfidenceMap | None,
     ) -> None:
         self._preparer = preparer
-        self._source = source
+        self._reader = reader
         self._target = target
         self._alignment = alignment
         self._confidence = confidence
@@ -86,9 +87,9 @@ class Postprocessor:
         links: tuple[Link, ...] = ()
         if best.reading is not None:
             around = self._preparer.around_segment(segment, text.pair, text.controls)
-            links = self.links(source.read(segment), targets[0], around, best, source.spans)
-        if source.as_read is not None:
-            targets, links = _in_capitals(source.as_read, targets, links, text.pair.target)
+            links = self.links(source.text(segment), targets[0], around, best, source.spans)
+        if source.read is not None:
+            targets, links = _in_capitals(source.read, targets, links, text.pair.target)
         if source.has_quote_spaces:
             targets, links = _without_quote_spaces(targets, links)
         tokens = None
@@ -105,21 +106,41 @@ class Postprocessor:
         )
 
     def scored(
-        self, texts: tuple[str, str], ids: Sequence[int], read: Hypothesis, pair: Pair
+        self,
+        texts: tuple[str, str],
+        read: tuple[SegmentInput, ReadText | None],
+        found: Hypothesis,
+        pair: Pair,
     ) -> SegmentTranslation:
-        """Return the scores of a given target."""
+        """Return the scores of a given target.
+
+        Args:
+            texts: the source and the target.
+            read: the reading of the source by which the target is more probable, and that of the target.
+            found: the target, decoded by force.
+            pair: their languages.
+        """
         source, target = texts
+        segment, read_target = read
+        target_text = target if read_target is None else read_target.text
+        links = tuple(
+            Link(
+                link.source if segment.read is None else segment.read.in_segment(link.source),
+                link.target if read_target is None else read_target.in_segment(link.target),
+            )
+            for link in self.links(segment.text(source), target_text, self._preparer.around(pair), found)
+        )
         return SegmentTranslation(
             source=source,
             text=target,
-            score=read.score,
-            finish_reason=read.finish_reason,
-            num_source_tokens=len(ids),
-            num_target_tokens=read.num_tokens,
+            score=found.score,
+            finish_reason=found.finish_reason,
+            num_source_tokens=len(segment.ids),
+            num_target_tokens=found.num_tokens,
             source_span=Span(0, len(source)),
             span=Span(0, len(target)),
-            links=self.links(source, target, self._preparer.around(pair), read),
-            tokens=() if read.reading is None else self.tokens(read, read.reading),
+            links=links,
+            tokens=() if found.reading is None else self.tokens(found, found.reading),
         )
 
     def links(
@@ -142,7 +163,7 @@ class Postprocessor:
         if read.reading is None:
             return ()
         attention = self._by_piece(read.reading.attention, around, len(read.ids))
-        source_words = group_into_words(source, self._source.source_spans(source) if spans is None else spans)
+        source_words = group_into_words(source, self._reader.spans(source) if spans is None else spans)
         return link_words(
             attention, source_words, group_into_words(target, self._target.target_spans(read.ids))
         )
@@ -163,20 +184,20 @@ class Postprocessor:
 
 
 def _in_capitals(
-    as_read: ReadSegment, targets: Sequence[str], links: Sequence[Link], language: str
+    read: ReadText, targets: Sequence[str], links: Sequence[Link], language: str
 ) -> tuple[tuple[str, ...], tuple[Link, ...]]:
     """Return targets and the best one's links with the capitals of their source.
 
     Args:
-        as_read: read by the model; links say which words of the best target get capitals, unless all
+        read: what the model has read; links say which words of the best target get capitals, unless all
             words of all targets do.
         targets: the best one first.
         links: links between the words that the model has read and the best target's.
         language: of the targets.
     """
     best, *others = targets
-    links = tuple(Link(as_read.in_segment(link.source), link.target) for link in links)
-    words = as_read.words
+    links = tuple(Link(read.in_segment(link.source), link.target) for link in links)
+    words = read.words
     if words == ():
         return tuple(targets), links
     capitals: Sequence[Span] | None = None

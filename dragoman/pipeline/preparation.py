@@ -1,6 +1,6 @@
 """Split a text into segments, and encode these as ids."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dragoman.decoding.options import DecodingOptions, SearchOptions
@@ -10,12 +10,11 @@ from dragoman.languages import Languages
 from dragoman.manifest import ModelLimits
 from dragoman.pipeline.engine_request import DEFAULT_DECODING
 from dragoman.pipeline.pacing import never_pause
-from dragoman.pipeline.segment_encoding import Ids, SegmentEncoder
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
+from dragoman.reading.read_text import ReadText
+from dragoman.reading.reader import Ids, Reader, ReadOptions, ReadSegment
 from dragoman.text.address import may_address
-from dragoman.text.reading import ReadSegment, SegmentReader
 from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
-from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Span
 
@@ -42,19 +41,19 @@ class SegmentInput:
     """Terms that its translation must contain."""
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
-    as_read: ReadSegment | None = None
-    """Segment that the model reads where there are words in capitals, which the translation gets again."""
+    read: ReadText | None = None
+    """What the model reads; None for the segment."""
     as_written: "SegmentInput | None" = None
     """The same as written, if the better translation of the two is to be chosen."""
 
     @property
     def has_quote_spaces(self) -> bool:
-        """Return whether the model may read spaces after quotation marks that the segment lacks."""
-        return self.spans is not None or (self.as_read is not None and self.as_read.has_quote_spaces)
+        """Whether the model may read spaces after quotation marks that the segment does not have there."""
+        return self.spans is not None or (self.read is not None and self.read.has_quote_spaces)
 
-    def read(self, segment: str) -> str:
+    def text(self, segment: str) -> str:
         """Return the text that the model reads for the segment."""
-        return segment if self.as_read is None else self.as_read.text
+        return segment if self.read is None else self.read.text
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +71,10 @@ class PreparedText:
 class Preparer:
     """Prepares texts for a bundle's languages and limits. Safe to use from several threads."""
 
-    def __init__(self, languages: Languages, limits: ModelLimits, tokenizer: Tokenizer) -> None:
+    def __init__(self, languages: Languages, limits: ModelLimits, reader: Reader) -> None:
         self._languages = languages
         self._limits = limits
-        self._tokenizer = tokenizer
-        self._reader = SegmentReader(tokenizer.word_cost)
+        self._reader = reader
 
     def prepare(
         self,
@@ -102,10 +100,12 @@ class Preparer:
         Returns:
             Per text what was prepared, or the error: it cannot be translated, or one of its terms.
         """
-        # Terms are annotated where the text that the model reads has the segment's offsets.
-        encoder = SegmentEncoder(
-            self._tokenizer, self._reader, pair, options, may_add_quote_spaces=term_finder is None
+        how = ReadOptions(
+            as_written=options.target_prefix != "",
+            may_choose=options.sampling is None,
+            may_add_quote_spaces=term_finder is None,
         )
+        read = _ReadSegments(self._reader, pair.source, how)
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
             sentence
@@ -116,13 +116,13 @@ class Preparer:
         ]
         for start in range(0, len(sentences), ENCODED_TOGETHER):
             pause()
-            encoder.encode(sentences[start : start + ENCODED_TOGETHER])
+            read.add(sentences[start : start + ENCODED_TOGETHER])
         prepared: list[PreparedText | InputError] = []
         for index, document in enumerate(documents):
             try:
                 if isinstance(document, InputError):
                     raise document
-                prepared.append(self._prepare(document, encoder, pair, controls, term_finder, pause))
+                prepared.append(self._prepare(document, read, pair, controls, term_finder, pause))
             except InputError as error:
                 item = None if first_item is None else first_item + index
                 prepared.append(InputError(error.field, error.problem, item))
@@ -131,7 +131,7 @@ class Preparer:
     def _prepare(
         self,
         document: SegmentedText,
-        encoder: SegmentEncoder,
+        read: "_ReadSegments",
         pair: Pair,
         controls: tuple[int, ...],
         term_finder: TermFinder | None,
@@ -142,7 +142,7 @@ class Preparer:
 
         def count_tokens(segment: str) -> int:
             pause()
-            return len(encoder[segment].ids)
+            return len(read[segment].ids)
 
         document = fit_segments(
             document, count_tokens, self._limits.max_source_tokens - sum(map(len, around))
@@ -153,7 +153,7 @@ class Preparer:
             pause()
             if controls:
                 around = self.around_segment(sentence, pair, controls)
-            source = self._source(sentence, encoder, around, num_searched)
+            source = self._source(sentence, read, around, num_searched)
             if isinstance(source, SegmentInput):
                 num_searched += 1
                 if term_finder is not None:
@@ -161,8 +161,8 @@ class Preparer:
             sources.append(source)
         return PreparedText(document, tuple(sources), pair, controls)
 
-    def prepare_one(self, segment: str, pair: Pair, field: str) -> Ids:
-        """Return the ids of one segment, which is not cut, with the ids that its languages add.
+    def prepare_one(self, segment: str, pair: Pair, field: str) -> SegmentInput:
+        """Return the input of one segment, which is not cut.
 
         Raises:
             InputError: naming the field; it is not valid text, is empty, or is too long.
@@ -171,44 +171,45 @@ class Preparer:
             check_text(segment, None)
         except InputError as error:
             raise InputError(field, error.problem) from error
-        (ids,) = self.encode([segment], pair)
-        most = self._limits.max_source_tokens
-        if len(ids) > most:
-            raise InputError(field, f"{len(ids)} tokens exceed this model's limit of {most} per segment")
-        return ids
+        source = self._input(segment, self._reader.read(segment, pair.source), self.around(pair), 0)
+        most, num_tokens = self._limits.max_source_tokens, len(source.ids)
+        if num_tokens > most:
+            raise InputError(field, f"{num_tokens} tokens exceed this model's limit of {most} per segment")
+        return source
 
     def _source(
-        self, segment: str, encoder: SegmentEncoder, around: IdsAround, number: int
+        self, segment: str, read: "_ReadSegments", around: IdsAround, number: int
     ) -> SegmentInput | FinishReason:
-        """Return the input of a segment, or why it is copied.
+        """Return the input of a segment, or why it is copied; see `_input`."""
+        if not has_letters(segment):
+            return FinishReason.COPIED
+        source = self._input(segment, read[segment], around, number)
+        if self._reader.unknown_share(source.text(segment), read[segment].ids) >= UNSUPPORTED_FROM:
+            return FinishReason.UNSUPPORTED
+        return source
+
+    def _input(self, segment: str, encoded: ReadSegment, around: IdsAround, number: int) -> SegmentInput:
+        """Return the input of a segment.
 
         Args:
             segment: the segment.
-            encoder: encodes it.
+            encoded: what the model reads for it.
             around: ids that its languages add.
             number: position among the searched segments.
         """
-        if not has_letters(segment):
-            return FinishReason.COPIED
-        encoded = encoder[segment]
         has_replacement = "\N{REPLACEMENT CHARACTER}" in segment
         as_written = None
         if encoded.as_written is not None:
             ids = _join_ids(encoded.as_written.ids, around)
             if len(ids) <= self._limits.max_source_tokens:
-                as_written = SegmentInput(
-                    number, ids, has_replacement, None, None, encoded.as_written.as_read
-                )
-        source = SegmentInput(
+                as_written = SegmentInput(number, ids, has_replacement, None, None, encoded.as_written.read)
+        return SegmentInput(
             number,
             _join_ids(encoded.ids, around),
             has_replacement,
-            as_read=encoded.as_read,
+            read=encoded.read,
             as_written=as_written,
         )
-        if self._tokenizer.unknown_share(source.read(segment), encoded.ids) >= UNSUPPORTED_FROM:
-            return FinishReason.UNSUPPORTED
-        return source
 
     def _with_terms(
         self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
@@ -220,12 +221,12 @@ class Preparer:
         if source.as_written is not None:
             as_written = self._with_terms(segment, source.as_written, around, term_finder)
             source = replace(source, as_written=as_written)
-        if source.as_read is not None:  # terms are translated as they are given
+        if source.read is not None:  # terms are translated as they are given
             spans_of_terms = [match.span for match in terms.matches]
-            source = replace(source, as_read=source.as_read.without(spans_of_terms))
+            source = replace(source, read=source.read.without(spans_of_terms))
         annotated = None
-        if source.as_read is None or source.as_read.offsets is None:  # as matches are
-            annotated = term_finder.annotate(source.read(segment), terms.matches)
+        if source.read is None or source.read.offsets is None:  # as matches are
+            annotated = term_finder.annotate(source.text(segment), terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:
             return replace(source, terms=terms)
@@ -239,8 +240,9 @@ class Preparer:
 
     def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
         """Return the ids of segments with the ids that their languages add, regardless of limits."""
-        around = self.around(pair)
-        return [_join_ids(pieces, around) for pieces in self._tokenizer.encode(segments)]
+        around, read = self.around(pair), _ReadSegments(self._reader, pair.source, ReadOptions())
+        read.add(segments)
+        return [_join_ids(read[segment].ids, around) for segment in segments]
 
     def around(self, pair: Pair, controls: tuple[int, ...] = ()) -> IdsAround:
         """Return the ids before and after the pieces of a source."""
@@ -267,6 +269,27 @@ class Preparer:
         default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
         return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)
+
+
+class _ReadSegments:
+    """What the model reads for segments; each is read once. Not safe to use from several threads."""
+
+    def __init__(self, reader: Reader, language: str, options: ReadOptions) -> None:
+        self._reader = reader
+        self._language = language
+        self._options = options
+        self._read: dict[str, ReadSegment] = {}
+
+    def __getitem__(self, segment: str) -> ReadSegment:
+        """Return what is read for a segment; read it if it is new."""
+        if segment not in self._read:
+            self.add([segment])
+        return self._read[segment]
+
+    def add(self, segments: Iterable[str]) -> None:
+        """Read segments together, those that are new."""
+        new = [segment for segment in segments if segment not in self._read]
+        self._read |= self._reader.read_all(new, self._language, self._options)
 
 
 def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedText | InputError:

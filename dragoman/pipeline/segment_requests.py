@@ -17,6 +17,8 @@ from dragoman.types import Hypothesis, Method, SearchKind
 OnDone = Callable[[Outcome], object]
 Receive = Callable[[SegmentInput], OnDone]
 """Returns what receives the outcome of an input."""
+Begin = Callable[[SegmentInput, OnDone], tuple[SegmentRequest, list[Hypothesis] | None]]
+"""Makes the request for one reading of a segment, and looks for its hypotheses in the cache."""
 Enqueue = Callable[[Sequence[SegmentRequest]], None]
 Made = list[SegmentRequest]
 """All requests that were made for a text, so that they can be cancelled."""
@@ -63,13 +65,62 @@ class SegmentRequestFactory:
             The request, and its hypotheses if they are cached: the caller then passes them to the request's
             `on_done`, which may enqueue further requests, and does not schedule the request.
         """
-        as_written, as_read = segment.as_written, segment.as_read
-        if as_written is None or as_read is None:
-            return self._search(
-                segment, resolved, made, self._then_decode_forced(segment, resolved, made, receive)
-            )
+        return self._begin_readings(
+            segment,
+            lambda one, on_done: self._search(one, resolved, made, on_done),
+            lambda one: self._then_decode_forced(one, resolved, made, receive),
+        )
 
-        def search_as_written(found: Outcome) -> None:
+    def score(
+        self,
+        segment: SegmentInput,
+        target_ids: tuple[Sequence[int], Sequence[int]],
+        resolved: ResolvedRequest,
+        made: Made,
+        receive: Receive,
+    ) -> SegmentRequest:
+        """Make the request to score a given target, by each reading of its segment that `search` has.
+
+        Args:
+            segment: the source.
+            target_ids: the target in the spelling of the first reading, and as it is written.
+            resolved: the request.
+            made: gets the requests.
+            receive: gets the reading by which the target is more probable, and its score.
+
+        Raises:
+            InputError: it is longer than the model's targets may be.
+        """
+        sources = [
+            Source(
+                ids=one.ids,
+                begin=self._preparer.begin(resolved.pair),
+                limits=self._preparer.most_target_limits(resolved.pair),
+                length_penalty=resolved.options.length_penalty,
+                target_ids=tuple(ids),
+            )
+            for one, ids in zip((segment, segment.as_written or segment), target_ids, strict=True)
+        ]
+        kind = SearchKind(1, method=Method.SCORE)
+        request, _ = self._begin_readings(
+            segment,
+            lambda one, on_done: (
+                self._request(sources[one is not segment], kind, resolved, made, on_done),
+                None,
+            ),
+            receive,
+        )
+        return request
+
+    def _begin_readings(
+        self, segment: SegmentInput, begin: Begin, receive: Receive
+    ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
+        """Begin with the first reading of a segment; the better one of its readings is received."""
+        as_written, read = segment.as_written, segment.read
+        if as_written is None or read is None:
+            return begin(segment, receive(segment))
+
+        def begin_as_written(found: Outcome) -> None:
             if isinstance(found, Exception):
                 receive(segment)(found)
                 return
@@ -77,36 +128,14 @@ class SegmentRequestFactory:
             def choose(found_as_written: Outcome) -> None:
                 best, outcome = as_written, found_as_written
                 if not isinstance(outcome, Exception):
-                    advantage = _mean_logprob(found) + as_read.bonus - _mean_logprob(outcome)
+                    advantage = _mean_logprob(found) + read.bonus - _mean_logprob(outcome)
                     if advantage > 0:
                         best, outcome = segment, found
-                self._then_decode_forced(best, resolved, made, receive)(outcome)
+                receive(best)(outcome)
 
-            self._continue(*self._search(as_written, resolved, made, choose))
+            self._continue(*begin(as_written, choose))
 
-        return self._search(segment, resolved, made, search_as_written)
-
-    def score(
-        self,
-        ids: list[int],
-        target_ids: tuple[int, ...],
-        resolved: ResolvedRequest,
-        made: Made,
-        on_done: OnDone,
-    ) -> SegmentRequest:
-        """Make the request to score a given target.
-
-        Raises:
-            InputError: it is longer than the model's targets may be.
-        """
-        source = Source(
-            ids=ids,
-            begin=self._preparer.begin(resolved.pair),
-            limits=self._preparer.most_target_limits(resolved.pair),
-            length_penalty=resolved.options.length_penalty,
-            target_ids=target_ids,
-        )
-        return self._request(source, SearchKind(1, method=Method.SCORE), resolved, made, on_done)
+        return begin(segment, begin_as_written)
 
     def _search(
         self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, on_done: OnDone
@@ -196,7 +225,7 @@ class SegmentRequestFactory:
         """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are needed."""
         options = resolved.options
         on_done = receive(segment)
-        has_words_in_capitals = segment.as_read is not None and bool(segment.as_read.words)
+        has_words_in_capitals = segment.read is not None and bool(segment.read.words)
         if not (has_words_in_capitals or options.return_alignment or options.return_tokens):
             return on_done
         source = self._source(segment, resolved)

@@ -12,8 +12,9 @@ from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
+from dragoman.reading.read_text import ReadText
+from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
-from dragoman.text.reading import ReadSegment
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
 
@@ -38,6 +39,7 @@ class TextSubmitter:
         self._segment_requests = segment_requests
         self._postprocessor = postprocessor
         self._target_tokenizer = target_tokenizer
+        self._target_respeller = Respeller(target_tokenizer.word_cost)
         self._cancel = cancel
 
     def submit(
@@ -133,7 +135,7 @@ class TextSubmitter:
                 source, resolved, made, partial(pending.receiver, index)
             )
             if request.on_token is not None:
-                segment.on_step = self._on_step(index, request.on_token, source.as_read, resolved.pair.target)
+                segment.on_step = self._on_step(index, request.on_token, source.read, resolved.pair.target)
             elif cached is not None:
                 found.append(partial(segment.on_done, cached))
                 continue
@@ -159,19 +161,36 @@ class TextSubmitter:
         Raises:
             InputError: one of them is too long, or the source cannot be read.
         """
-        ids = self._preparer.prepare_one(source, resolved.pair, "source")
+        segment = self._preparer.prepare_one(source, resolved.pair, "source")
+        read_target = self._read_target(target, segment.read, resolved.pair.target)
+        read_ids: Sequence[int] = target_ids
+        if read_target is not None:
+            (read_ids,) = self._target_tokenizer.encode([read_target.text])
         future: Future[SegmentTranslation] = Future()
 
-        def receive(outcome: Outcome) -> None:
-            if isinstance(outcome, Exception):
-                resolve(future, outcome)
-            else:
-                resolve(future, self._postprocessor.scored((source, target), ids, outcome[0], resolved.pair))
+        def receiver(read: SegmentInput) -> Callable[[Outcome], None]:
+            def receive(outcome: Outcome) -> None:
+                if isinstance(outcome, Exception):
+                    resolve(future, outcome)
+                    return
+                own_target = read_target if read is segment else None
+                scored = self._postprocessor.scored(
+                    (source, target), (read, own_target), outcome[0], resolved.pair
+                )
+                resolve(future, scored)
+
+            return receive
 
         made: list[SegmentRequest] = []
-        enqueue([self._segment_requests.score(ids, target_ids, resolved, made, receive)])
+        enqueue([self._segment_requests.score(segment, (read_ids, target_ids), resolved, made, receiver)])
         self._cancel_with(future, made)
         return future
+
+    def _read_target(self, target: str, read: ReadText | None, language: str) -> ReadText | None:
+        """Return how the model spells a target whose source it reads in another spelling; else None."""
+        if read is None or (read.words == () and not read.has_quote_spaces):
+            return None
+        return self._target_respeller.respell(target, language, may_add_quote_spaces=read.has_quote_spaces)
 
     def search(
         self, sources: Sequence[Sequence[int]], resolved: ResolvedRequest, enqueue: Enqueue
@@ -209,7 +228,7 @@ class TextSubmitter:
         self,
         index: int,
         on_token: Callable[[int, str], object],
-        as_read: ReadSegment | None,
+        read: ReadText | None,
         language: str,
     ) -> Callable[[list[int]], None]:
         """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete.
@@ -217,13 +236,13 @@ class TextSubmitter:
         Args:
             index: position of the segment.
             on_token: called with the position and the text so far.
-            as_read: what the model reads; None for the segment.
+            read: what the model reads; None for the segment.
             language: of the target.
         """
 
         def report(ids: list[int]) -> None:
             (text,) = self._target_tokenizer.decode([ids])
-            on_token(index, text if as_read is None else as_read.finish_beginning(text, language))
+            on_token(index, text if read is None else read.finish_beginning(text, language))
 
         return report
 

@@ -15,6 +15,7 @@ from dragoman.decoding.constrained import has_phrase
 from dragoman.decoding.constraints import Constraints, PhraseForm, RequiredPhrase
 from dragoman.errors import InputError
 from dragoman.manifest import TermControls
+from dragoman.reading.reader import Reader
 from dragoman.scripts import is_word_character
 from dragoman.terms import Term, Terminology
 from dragoman.text.inflections import is_inflected, is_plural, plurals_of
@@ -127,7 +128,7 @@ class TermFinder:
             self._add(segment, match.span, ids, spans)
             given = self._targets(segment, match)
             preferred = given[0] if len(given) == 1 else _preferred(match)
-            (translation,) = self._model.source.encode([preferred])
+            (translation,) = self._model.reader.encode([preferred])
             inserted = [controls.translation, *translation, controls.end]
             ids += inserted
             spans += [match.span] * len(inserted)
@@ -140,8 +141,8 @@ class TermFinder:
         part = segment[span.start : span.end]
         start = span.start + len(part) - len(part.lstrip())
         if part := part.strip():
-            ids += self._model.source.encode([part])[0]
-            found = self._model.source.source_spans(part)
+            ids += self._model.reader.encode([part])[0]
+            found = self._model.reader.spans(part)
             spans += (Span(start + one.start, start + one.end) for one in found)
 
     def _targets(self, segment: str, match: TermMatch) -> tuple[str, ...]:
@@ -187,10 +188,10 @@ class TermFinder:
 
 
 class TermModel:
-    """Tokenizers and marks of a bundle, for terms. Safe to use from several threads."""
+    """What a bundle knows of terms: its reader, vocabulary and marks. Safe to use from several threads."""
 
-    def __init__(self, source: Tokenizer, target: Tokenizer, controls: TermControls | None) -> None:
-        self.source = source
+    def __init__(self, reader: Reader, target: Tokenizer, controls: TermControls | None) -> None:
+        self.reader = reader
         self.target = target
         self.controls = controls
         self.finder = lru_cache(MAX_CACHED_FINDERS)(self._make_finder)

@@ -14,9 +14,10 @@ from dragoman.bundle import Bundle, verify_files
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import BundleError, InputError
 from dragoman.forking import renew_after_fork
-from dragoman.loading import open_spelling, verify_bundle
+from dragoman.loading import open_reading, open_spelling, verify_bundle
 from dragoman.manifest import Manifest
 from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest, request_of
+from dragoman.reading.reading_file import AS_WRITTEN
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
 from dragoman.routing.bundle_scan import (
@@ -359,7 +360,11 @@ class Router:
         formality = None if controls is None else controls.formality
         targets = frozenset(() if formality is None else formality.targets)
         is_fallback = bundle.path.parent == self._options.fallback_dir
-        return Offer(name, bundle.manifest.name, bundle.manifest.languages, targets, is_fallback)
+        try:
+            reading = open_reading(bundle)
+        except BundleError:  # so does the translation
+            reading = AS_WRITTEN
+        return Offer(name, bundle.manifest.name, bundle.manifest.languages, targets, is_fallback, reading)
 
     def _model(self, name: str, bundle: Bundle, opened: PairTranslator | None) -> ModelInfo:
         return ModelInfo(

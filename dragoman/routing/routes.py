@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 from dragoman.errors import InputError, UnsupportedPair
 from dragoman.languages import Languages, find_language, list_languages
+from dragoman.reading.read_text import ReadText
+from dragoman.reading.reading_file import AS_WRITTEN, Reading
 from dragoman.types import Pair
 
 PIVOTS = ("en",)
@@ -49,6 +51,8 @@ class Offer:
     """Target languages in which it knows forms of address."""
     is_fallback: bool = False
     """Whether it serves only the pairs that no single offer without this mark serves."""
+    reading: Reading = AS_WRITTEN
+    """What its model reads in place of texts as they are written."""
 
     @property
     def way(self) -> RouteKind:
@@ -72,6 +76,11 @@ class Route:
     @property
     def pair(self) -> Pair:
         return Pair(self.steps[0].pair.source, self.steps[-1].pair.target)
+
+    def read(self, segment: str) -> ReadText | None:
+        """Return what the first model reads for a segment, but for respelling; None for the segment."""
+        first = self.steps[0]
+        return first.offer.reading.read(segment, first.pair.source)
 
     @property
     def knows_formality(self) -> bool:

@@ -83,7 +83,7 @@ def forms_of(word: str, language: str, *, is_noun: bool) -> frozenset[str]:
         return frozenset({word})
     find_forms, find_others = _FORMS[language]
     forms = {*find_forms(word), *(() if is_noun else find_others(word))}
-    return frozenset({word, *(form for form in forms if form.lower() not in _function_words(language))})
+    return frozenset({word, *(form for form in forms if form.lower() not in function_words(language))})
 
 
 def plurals_of(noun: str, language: str) -> tuple[str, ...]:
@@ -123,7 +123,7 @@ def is_plural(noun: str, found: str, before: str, language: str) -> bool:
 
 
 @lru_cache
-def _function_words(language: str) -> frozenset[str]:
+def function_words(language: str) -> frozenset[str]:
     """Return pronouns, articles, conjunctions, prepositions, modal verbs and the like, in lower case."""
     found = files("dragoman.text").joinpath(f"function_words.{language}.txt")
     return frozenset(found.read_text("utf-8").split())

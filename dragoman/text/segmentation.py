@@ -4,14 +4,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 
 import sentencex
 
 from dragoman.errors import InputError
 from dragoman.languages import primary_subtag
-from dragoman.text.abbreviations import sentence_goes_on
 from dragoman.text.boundaries import Boundaries, Bounds
+from dragoman.text.sentence_ends import sentence_goes_on
 from dragoman.types import Splitting
 
 WINDOW_CHARS = 4096
@@ -255,12 +254,14 @@ def _sentence_ends(line: str, code: str) -> list[int]:
     if len(ends) == 1:
         return ends
     has_ordinals = code in _DOTTED_ORDINALS
-    return [
-        end
-        for start, end in pairwise((0, *ends))
-        if end == len(line)
-        or not (sentence_goes_on(line, end, code) or (has_ordinals and _is_ordinal(line, start, end)))
-    ]
+    kept: list[int] = []
+    for end in ends:
+        start = kept[-1] if kept else 0
+        if end == len(line) or not (
+            sentence_goes_on(line, start, end, code) or (has_ordinals and _is_ordinal(line, start, end))
+        ):
+            kept.append(end)
+    return kept
 
 
 def _is_ordinal(line: str, start: int, end: int) -> bool:
@@ -268,9 +269,11 @@ def _is_ordinal(line: str, start: int, end: int) -> bool:
 
     A sentence cut in two reads worse than two sentences in one segment. Dates end some: `am 3.5.`
     """
-    if _ORDINAL_AT_END.search(line[start:end]):
+    if _ORDINAL_AT_END.search(line[max(start, end - 9) : end]):
         return True
-    return _DATE_AT_END.search(line[start:end]) is not None and (line[end].islower() or line[end] == "(")
+    return _DATE_AT_END.search(line[max(start, end - 16) : end]) is not None and (
+        line[end].islower() or line[end] == "("
+    )
 
 
 def _splitter_ends(line: str, code: str) -> Iterator[int]:

@@ -12,6 +12,7 @@ from dragoman.contract import INT8
 from dragoman.errors import BundleError
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
+from dragoman.reading.reader import Reader
 from dragoman.translator import Translator
 from export.bundle import ExportError, staged_folder
 from export.shortlist.build import ShortlistSettings, build_shortlist
@@ -52,7 +53,7 @@ def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSetti
     if not bundle.manifest.languages.is_single_pair:
         raise ExportError("shortlists need a bundle with a single language pair")
     source_tokenizer, _ = open_tokenizers(bundle)
-    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, source_tokenizer)
+    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, Reader(source_tokenizer))
     parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)
     lines = read_lines(arguments.text) + [source for source, _ in parallel]
     with Translator.open(folder) as translator:

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dragoman.decoding.options import DecodingOptions
+from dragoman.reading.read_text import ReadText
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.terms import Terminology
@@ -41,6 +42,10 @@ def no_terms(_text: str) -> Sequence[FoundTerm]:
     return ()
 
 
+def read_as_written(_segment: str) -> None:
+    """Return that a model reads a segment as it is written."""
+
+
 @dataclass(frozen=True, slots=True)
 class TextContext:
     """Languages, kind and model of a text."""
@@ -55,6 +60,8 @@ class TextContext:
     """Returns the words of a text that the model cannot read, in order: these are kept like placeholders."""
     find_terms: Callable[[str], Sequence[FoundTerm]] = no_terms
     """Returns the terms of a text that have a translation, in order: these are translated in any case."""
+    read: Callable[[str], ReadText | None] = read_as_written
+    """Returns what the model reads for a segment; None for the segment itself."""
     splitting: Splitting = Splitting.SENTENCES
     """Splitting of texts in the request."""
     placeholders: PlaceholderMode = PlaceholderMode.AUTO
@@ -78,6 +85,7 @@ def route_context(
         *route.pair,
         find_unknown=unknown_words.find,
         find_terms=unknown_words.find_terms,
+        read=read_as_written if options.target_prefix else route.read,
         splitting=options.splitting,
         placeholders=placeholders,
         has_prefix=options.target_prefix != "",

@@ -10,20 +10,21 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
-from dragoman.text.dates import ENGLISH_MONTHS, find_dates
-from dragoman.text.numbers_in_words import find_numbers_in_words
-from dragoman.text.reading_rules import MINUS, read_language
-from dragoman.types import Pair
-from service.text.number_words import count_number_words, is_ordinal
+from dragoman.reading.read_text import ReadText
+from dragoman.types import Span
+from service.text.number_words import count_number_words, is_ordinal, ordinal_sign
 from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers
 
 Spans = Sequence[tuple[int, int]]
 _NO_SPANS: Spans = ()
+Read = Callable[[str], ReadText | None]
+"""Returns what the model reads for a segment; None for the segment itself."""
 
 MIN_SIGNIFICANT_DIGITS = 5
 """Fewer digits of a translation may come from words: `eine Million`, `neunzehnhundertvierundachtzig`."""
 _DIGIT = re.compile(r"\d")
 _PLAIN = str.maketrans("\u2019\u2212\u00a0\u2009\u202f\u066b\u066c", "'-   .,")
+_MINUS = re.compile(r"\bminus (?=\d)", re.IGNORECASE)
 _SIGN = re.compile(r"[^\d-]")
 _GROUPS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+|[1-9]\d?(?:,\d\d)+,\d{3}")
 _DECADE = re.compile(r"(?:er|s|'s)\b|'?s\b")
@@ -143,11 +144,14 @@ class NumberForms:
 
     source: _Signs
     target: _Signs
-    reads_digits: bool
-    """Whether models read numbers of several words in digits; see `read_language`."""
 
     def compare(
-        self, source: str, target: str, source_objects: Spans = _NO_SPANS, target_objects: Spans = _NO_SPANS
+        self,
+        source: str,
+        target: str,
+        source_objects: Spans = _NO_SPANS,
+        target_objects: Spans = _NO_SPANS,
+        read: Read | None = None,
     ) -> NumberChanges:
         """Return what differs between the numbers of a text and of its translation, in any order.
 
@@ -159,31 +163,32 @@ class NumberForms:
             target: its translation.
             source_objects: spans of the text in which no number is compared, in order.
             target_objects: the same for the translation.
+            read: returns what the model has read for the text, whose numbers are then compared.
         """
-        in_words = self._in_words(source, source_objects, self.source)
-        if not in_words and not (self.reads_digits and MINUS.search(source)):
+        found_read = _read(source, source_objects, read)
+        if found_read is None:
             if _DIGIT.search(source) is None and _DIGIT.search(target) is None:
                 return NO_CHANGES
             if not source_objects and not target_objects:
                 short = short_numbers(source)
                 if short is not None and short == short_numbers(target):
                     return NO_CHANGES
-        source_items = [*in_words, *self._items(source, source_objects, self.source)]
-        if self.reads_digits and self.source.language == "de":
-            _name_months(source_items, source, target)
-        found = self._items(target, target_objects, self.target)
-        if in_words:
-            found += self._in_words(target, target_objects, self.target)
-        for source_keys, keys in (
+        read_text = source if found_read is None else found_read.text
+        own = _items(read_text, source_objects if found_read is None else _NO_SPANS, self.source)
+        signed = _MINUS.sub("     -", target) if any(item.plain.startswith("-") for item in own) else target
+        found = _items(signed, target_objects, self.target)
+        for own_keys, keys in (
             (_plain_key, _plain_key),
             (_value_key, _value_key),
             (_loose_keys, _loose_keys),
             (_clock_keys, _clock_key),
         ):
-            _match(source_items, source_keys, found, keys)
-        _match_parts(source_items, found)
-        self._match_words(source_items, source, target)
-        missing = tuple(sorted(item.number for item in source_items if not item.is_matched))
+            _match(own, own_keys, found, keys)
+        _match_parts(own, found)
+        self._match_words(own, read_text, target)
+        left = (item.number for item in own if not item.is_matched)
+        found_missing = {one for number in left if (one := _as_written(number, source, found_read))}
+        missing = tuple(sorted(found_missing, key=lambda number: number[:2]))
         return NumberChanges(missing, tuple(item.number for item in found if _is_added(item)))
 
     def put(self, text: str, number: Number) -> str | None:
@@ -192,42 +197,29 @@ class NumberForms:
         It stays if it has no sign, if it is an identifier or a word, and if its form is not certain: `3.11`
         in English is a version, too.
         """
-        if number.in_words is not None:
-            return number.in_words.digits(self.target.language)
+        if number.read:
+            item = _item(number.read, Number(0, len(number.read.rstrip(".")), NumberKind.NUMBER), self.source)
+            if item.value is None:
+                return number.read
+            is_last = number.read.endswith(".")
+            sign = ordinal_sign(int(item.value.groups[-1]), self.target.language) if is_last else ""
+            return "-" * item.plain.startswith("-") + self.target.write(item.value) + sign
         if number.kind is not NumberKind.NUMBER or not self.target.decimal:
             return None
         item = _item(text, number, self.source)
         if item.value is None or not (item.value.is_certain or _has_unit(text, number)):
             return None
         written = text[number.start : number.end]
-        sign = ("-" if written[0].isalpha() else written[0]) if item.plain.startswith("-") else ""
+        sign = written[0] if item.plain.startswith("-") else ""
         put = sign + self.target.write(item.value)
         return None if put == written else put
 
-    def find(self, source: str) -> tuple[Number, ...]:
-        """Return the numbers of a text, those in words first."""
-        items = (
-            *self._in_words(source, _NO_SPANS, self.source),
-            *self._items(source, _NO_SPANS, self.source),
-        )
-        return tuple(item.number for item in items)
-
-    def _items(self, text: str, objects: Spans, signs: _Signs) -> list[_Item]:
-        numbers = find_numbers(text, objects)
-        if self.reads_digits and (signed := {one.end(): one.start() for one in MINUS.finditer(text)}):
-            numbers = tuple(
-                one._replace(start=signed.get(one.start, one.start)) if one.kind is NumberKind.NUMBER else one
-                for one in numbers
-            )
-        return [_item(text, number, signs) for number in numbers]
-
-    def _in_words(self, text: str, objects: Spans, signs: _Signs) -> list[_Item]:
-        if not self.reads_digits:
-            return []
-        return [
-            _item_of(text, Number(*one.span, NumberKind.IN_WORDS, one), str(one.value), signs)
-            for one in find_numbers_in_words(mask(text, objects) if objects else text, signs.language)
-        ]
+    def find(self, source: str, read: Read | None = None) -> tuple[Number, ...]:
+        """Return the numbers of a text, of those in words what the model reads."""
+        found = _read(source, _NO_SPANS, read)
+        items = _items(source if found is None else found.text, _NO_SPANS, self.source)
+        numbers = (_as_written(item.number, source, found) for item in items)
+        return tuple(dict.fromkeys(number for number in numbers if number is not None))
 
     def _match_words(self, source_items: Sequence[_Item], source: str, target: str) -> None:
         if all(item.is_matched for item in source_items):
@@ -247,8 +239,7 @@ class NumberForms:
 @lru_cache(256)
 def number_forms(source_language: str, target_language: str) -> NumberForms:
     """Return how two languages write numbers, by their BCP-47 codes."""
-    source, target = _signs(source_language), _signs(target_language)
-    return NumberForms(source, target, read_language(Pair(source_language, target_language)) is not None)
+    return NumberForms(_signs(source_language), _signs(target_language))
 
 
 def _signs(language: str) -> _Signs:
@@ -260,12 +251,34 @@ def _signs(language: str) -> _Signs:
     return _Signs(locale.language, symbols["decimal"], symbols["group"])
 
 
+def _read(text: str, objects: Spans, read: Read | None) -> ReadText | None:
+    return None if read is None else read(mask(text, objects) if objects else text)
+
+
+def _as_written(number: Number, source: str, read: ReadText | None) -> Number | None:
+    """Return a number of what was read, as the text has it; None if it is a part of what stands for words."""
+    if read is None:
+        return number
+    span = read.in_segment(Span(number.start, number.end))
+    digits, end = read.text[number.start : number.end], number.end
+    if source[slice(*span)] == digits:
+        return Number(*span, number.kind)
+    while end < len(read.text) and read.in_segment(Span(end, end)).start == span.start:
+        end += 1
+    rest = read.text[number.end : end]
+    is_ordinal_sign = rest == "." or rest.isalpha()
+    if not rest.strip() or is_ordinal_sign:
+        return Number(*span, NumberKind.IN_WORDS, digits + "." * is_ordinal_sign)
+    return Number(*span, NumberKind.NUMBER) if _DIGIT.search(source, *span) else None
+
+
+def _items(text: str, objects: Spans, signs: _Signs) -> list[_Item]:
+    return [_item(text, number, signs) for number in find_numbers(text, objects)]
+
+
 def _item(text: str, number: Number, signs: _Signs) -> _Item:
-    return _item_of(text, number, MINUS.sub("-", text[number.start : number.end]), signs)
-
-
-def _item_of(text: str, number: Number, written: str, signs: _Signs) -> _Item:
-    """Return a number of a text; `written` has its digits."""
+    """Return a number of a text."""
+    written = text[number.start : number.end]
     plain = written if written.isascii() else _in_ascii(written)
     digits = plain.lstrip("-")
     if number.kind is NumberKind.WORD:
@@ -280,19 +293,6 @@ def _item_of(text: str, number: Number, written: str, signs: _Signs) -> _Item:
 
 def _in_ascii(number: str) -> str:
     return "".join(str(unicodedata.decimal(one, one)) for one in number.translate(_PLAIN))
-
-
-def _name_months(source_items: Iterable[_Item], source: str, target: str) -> None:
-    """Compare only the day of a date without a year if the translation has the month's name."""
-    days = {
-        date.span.start: str(date.day)
-        for date in find_dates(source)
-        if ENGLISH_MONTHS[date.month - 1] in target
-    }
-    for item in source_items:
-        day = days.get(item.number.start)
-        if day is not None:
-            item.plain, item.value, item.value_key = day, _Value((day,), None, is_certain=True), day
 
 
 def _match(source_items: Iterable[_Item], source_keys: _Keys, found: Iterable[_Item], keys: _Keys) -> None:

@@ -31,6 +31,7 @@ _ORDINAL_SIGN = {
 _ENDING = re.compile(r"e[mnrs]?$")
 _WORD = re.compile(r"[^\W\d_]+")
 FIRST = 1
+_SUFFIXES = {1: "st", 2: "nd", 3: "rd"}
 
 
 def count_number_words(text: str, language: str) -> dict[tuple[int, bool], int]:
@@ -53,6 +54,12 @@ def is_ordinal(text: str, end: int, language: str) -> bool:
     """Return whether digits that end at a position of a text are an ordinal number: `2. Weltkrieg`, `5th`."""
     sign = _ORDINAL_SIGN.get(language)
     return sign is not None and sign.match(text, end) is not None
+
+
+def ordinal_sign(value: int, language: str) -> str:
+    """Return what follows the digits of an ordinal number in a language; a full stop if that is not known."""
+    suffix = "th" if value % 100 // 10 == 1 else _SUFFIXES.get(value % 10, "th")
+    return suffix if language == "en" else "."
 
 
 def _words_of(language: str) -> dict[str, tuple[int, bool]]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
-from dragoman.text.numbers_in_words import NumberInWords
 from service.text.searching import find_all, never_pause
 
 
@@ -24,7 +23,7 @@ class NumberKind(Enum):
     WORD = "word"
     """Letters and digits that belong together: `CO2`, `A4`, `3D`. Its digits count."""
     IN_WORDS = "in words"
-    """Without digits: `dreihundertzwölf`. `find_numbers` finds none; see `NumberForms`."""
+    """A part of a text in whose place the model reads digits: `dreihundertzwölf`. See `NumberForms`."""
 
 
 class Number(NamedTuple):
@@ -33,8 +32,8 @@ class Number(NamedTuple):
     start: int
     end: int
     kind: NumberKind
-    in_words: NumberInWords | None = None
-    """Its value if it is one in words."""
+    read: str = ""
+    """Digits that the model reads there if it is one in words."""
 
 
 _L = r"0-9A-Za-z\u00c0-\u024f\u0370-\u052f"

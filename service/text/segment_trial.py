@@ -242,11 +242,12 @@ class _Judge:
             piece.text,
             [(one.start - shift, one.end - shift) for one in objects],
             [put[:2] for put in piece.objects],
+            self.context.read,
         )
 
     def _numbers(self) -> tuple[Number, ...]:
         words = self.shown.part.marked.text[self.extent.start : self.extent.end]
-        return number_forms(self.context.source, self.context.target).find(words)
+        return number_forms(self.context.source, self.context.target).find(words, self.context.read)
 
 
 def is_right(shown: ShownText, translation: Translation, context: TextContext) -> bool:
@@ -257,7 +258,7 @@ def is_right(shown: ShownText, translation: Translation, context: TextContext) -
         return True
     forms = number_forms(context.source, context.target)
     return not any(
-        forms.compare(segment.source, segment.text)
+        forms.compare(segment.source, segment.text, read=context.read)
         for segment in translation.segments
         if segment.source != segment.text
     )

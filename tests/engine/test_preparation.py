@@ -6,6 +6,7 @@ from dragoman.bundle import open_bundle
 from dragoman.errors import InputError
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
+from dragoman.reading.reader import Reader
 from dragoman.types import Pair
 from tests.paths import TINY
 
@@ -15,7 +16,7 @@ BUNDLE = TINY / "bundle-fp32"
 def test_the_distinct_segments_of_all_texts_are_encoded_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
     bundle = open_bundle(BUNDLE)
     tokenizer, _ = open_tokenizers(bundle)
-    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, tokenizer)
+    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, Reader(tokenizer))
     encode, calls = tokenizer.encode, list[list[str]]()
 
     def record(segments: list[str]) -> list[list[int]]:

@@ -5,9 +5,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
 from random import Random
 
+from dragoman.reading.reading_file import READING_FILE
 from training.corpus import TextPair
 from training.variants.drawing import words
 from training.variants.formats import Bilingual, bilingual_list
@@ -16,7 +17,8 @@ SHARE_OF_SMALL_WORDS = 0.03
 """Share of the occurrences of very frequent words that may be abbreviated."""
 SHARE_OF_TWO = 0.3
 
-_CONTEXTS = {
+_MODELS = Path(__file__).parents[2] / "models"
+_PLACES = {
     "before_date": ("", r"(?= \d\d?[.:])"),
     "before_number": ("", r"(?= \d)"),
     "after_number": (r"(?<=\d )", ""),
@@ -24,7 +26,7 @@ _CONTEXTS = {
     "before_words": ("", r"(?= \w)"),
     "anywhere": ("", ""),
 }
-"""Text before and after the words of a section of the engine's abbreviations."""
+"""What is before and after the words of a section of a bundle's abbreviations."""
 _SMALL_WORDS = frozenset(words("und oder gegen frau herr with without about because people please"))
 _OTHER_LETTERS = {
     "pound": "lb",
@@ -89,17 +91,18 @@ def word_at_end(rng: Random) -> Bilingual:
 
 @lru_cache(4)
 def _abbreviations(language: str) -> _Abbreviations | None:
-    """Read the engine's abbreviations backwards; return None if it has none in the language.
+    """Read backwards what our models of a language read; return None if no abbreviations are there.
 
     Where a long form begins with another letter, it is no long form but what a model reads best.
     """
-    table = tomllib.loads(files("dragoman.text").joinpath("abbreviations.toml").read_text("utf-8"))
-    if language not in table:
+    tables = [tomllib.loads(file.read_text("utf-8")) for file in _MODELS.glob(f"*/{READING_FILE}")]
+    own = next((table[language] for table in tables if language in table), None)
+    if own is None:
         return None
     shorter: dict[str, dict[str, list[str]]] = {}
-    for section in _CONTEXTS:
+    for section in _PLACES:
         forms = shorter.setdefault(section, {})
-        for short, long in table[language].get(section, {}).items():
+        for short, long in own.get(section, {}).items():
             for form in [long] if isinstance(long, str) else long:
                 if form[0].lower() == short[0].lower() and len(form) > len(short):
                     forms.setdefault(form.lower(), []).append(short)
@@ -111,7 +114,7 @@ def _abbreviations(language: str) -> _Abbreviations | None:
     }
     patterns = [
         rf"(?<![\w-]){before}(?P<{section}>{any_of[section]})(?![\w-]){after}"
-        for section, (before, after) in _CONTEXTS.items()
+        for section, (before, after) in _PLACES.items()
         if shorter[section]
     ]
     return _Abbreviations(

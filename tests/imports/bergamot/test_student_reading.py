@@ -15,6 +15,7 @@ from onnx import numpy_helper
 from dragoman.bundle import open_bundle
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
+from dragoman.reading.reader import Reader
 from export.bergamot.compressed import decompressed
 from export.model_weights import OUTPUT_BIAS
 from export.original import ImportRejectedError, Original
@@ -184,7 +185,7 @@ def test_sampled_inputs_reach_the_bundle_as_ids_of_the_vocabulary(
     student = students["shared"]
     import_student(student, tmp_path / "bundle")
     bundle = open_bundle(tmp_path / "bundle")
-    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, open_tokenizers(bundle)[0])
+    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, Reader(open_tokenizers(bundle)[0]))
 
     found = preparer.encode(student.lines(20), PAIR)
 

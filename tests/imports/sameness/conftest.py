@@ -10,6 +10,7 @@ from transformers import logging
 
 from dragoman import Translator
 from dragoman.pipeline.preparation import Preparer
+from dragoman.reading.reader import Reader
 from dragoman.types import Pair
 from export import huggingface
 from export.original import RequestedLanguages
@@ -66,7 +67,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     original = huggingface.load(folder / "original", RequestedLanguages())
     pair = original.languages.pair(*named)
     tokenizers = load_tokenizers(original, folder)
-    preparer = Preparer(original.languages, LIMITS, tokenizers[0])
+    preparer = Preparer(original.languages, LIMITS, Reader(tokenizers[0]))
     lines = (make_models.german() * 2)[:num_inputs]
     sources = preparer.encode(lines, pair)
     targets = tokenizers[1].encode((make_models.english() * 2)[:num_inputs])

@@ -1,4 +1,4 @@
-"""Words that models translate far worse than in other letters: in capitals, German with ss for ß, and
+"""Words that models translate far worse than other spellings of them: in capitals, German with ss for ß, and
 words after an opening quotation mark, as vocabularies have whole words only after spaces.
 
 The model reads such a word as its vocabulary is more likely to have it; the translation of one in capitals
@@ -6,13 +6,14 @@ gets them too (`capitals.py`). Lita et al. 2003, "tRuEcasIng", ACL, choose the c
 """
 
 import re
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from operator import lt
 
 from dragoman.languages import primary_subtag
-from dragoman.text.capitals import is_code, to_capitals, to_lower
+from dragoman.reading.read_text import ReadText
+from dragoman.text.capitals import is_code, to_lower
 from dragoman.types import Span
 
 MIN_CAPITALS = 5
@@ -21,8 +22,6 @@ SENTENCE_START_COST = 1.0
 """Minimum difference of costs for which a word gets a capital: many have one only where sentences begin."""
 HAS_SHARP_S = frozenset({"de", "deu", "ger"})
 """Languages that have ß; it is SS in capitals, and ss in Switzerland."""
-QUOTE_SPACE_BONUS = 0.1
-"""See `ReadSegment.bonus`; docs/explanation/decisions/text.md has what was measured."""
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
@@ -36,8 +35,6 @@ _OPENING = re.compile(
     rf"(?:[{_QUOTES}{_GUILLEMETS}](?=[^\W\d_])|'(?=[^\W\d_][^']*+'(?!\w)))"
 )
 """An opening quotation mark before a word; an apostrophe is one if it has a partner."""
-_QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
-"""A space after an opening quotation mark; French has one after a guillemet."""
 _MAY_BE_CAPITAL = "[A-Z\u00c0-\u00d6\u00d8-\u00df\u0100-\U0010ffff]"
 _TWO_CAPITALS = re.compile(_MAY_BE_CAPITAL * 2)
 """Occurs in every segment with two capitals in a row, and in few others. One of the two may be a ß."""
@@ -50,63 +47,7 @@ WordCost = Callable[[str], tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
-class ReadSegment:
-    """A segment as the model reads it."""
-
-    text: str
-    """Differs from the segment in the case of letters, has ß for some ss, and quote spaces."""
-    words: tuple[Span, ...] | None
-    """The segment's words whose translations get capitals; None if the whole translation does."""
-    offsets: tuple[int, ...] | None = None
-    """Offset in the segment of each offset in `text`; None if they are the same."""
-    has_quote_spaces: bool = False
-    """Whether spaces follow opening quotation marks that the segment does not have there."""
-
-    @property
-    def is_in_capitals(self) -> bool:
-        """Return whether the whole segment is in capitals."""
-        return self.words is None
-
-    @property
-    def bonus(self) -> float:
-        """Added to the mean log-probability of its translation, which is compared with the segment's.
-
-        A word in capitals may be a name; a space changes no word.
-        """
-        return QUOTE_SPACE_BONUS if self.has_quote_spaces and not self.words else 0.0
-
-    def without(self, spans: Collection[Span]) -> "ReadSegment":
-        """Return the same without the words that overlap any of the spans."""
-        if self.words is None:
-            return self
-        words = tuple(word for word in self.words if not any(map(word.overlaps, spans)))
-        return replace(self, words=words)
-
-    def of_read(self, first: "ReadSegment") -> "ReadSegment":
-        """Return the same for the segment of `first`, of whose text this one is made."""
-        words = None if self.words is None else tuple(map(first.in_segment, self.words))
-        offsets = self.offsets or range(len(self.text) + 1)
-        return replace(
-            self, words=words, offsets=tuple(first.in_segment(Span(at, at)).start for at in offsets)
-        )
-
-    def in_segment(self, span: Span) -> Span:
-        """Return the span in the segment of a span in `text`; for a part of a time, that of all of it."""
-        if self.offsets is None:
-            return span
-        start, end = self.offsets[span.start], self.offsets[span.end]
-        if start == end and not self.text[span.start : span.end].isspace():
-            end = next((offset for offset in self.offsets[span.end :] if offset > start), end)
-        return Span(start, end)
-
-    def finish_beginning(self, target: str, language: str) -> str:
-        """Return the beginning of a target without quote spaces, and in capitals if all of the segment is."""
-        closed = without_quote_spaces(target) if self.has_quote_spaces else target
-        return to_capitals(closed, language) if self.is_in_capitals else closed
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadPart:
+class _RespelledPart:
     """A word, or a part of it between hyphens and apostrophes."""
 
     text: str
@@ -114,15 +55,15 @@ class _ReadPart:
     """Whether it has fewer pieces in this case than in capitals, as words have rather than abbreviations."""
 
 
-class SegmentReader:
-    """Reads segments by a vocabulary. Safe to use from several threads."""
+class Respeller:
+    """Respells segments by a vocabulary. Safe to use from several threads."""
 
     def __init__(self, word_cost: WordCost) -> None:
         self._word_cost = word_cost
-        self._cached_part = lru_cache(CACHED_PARTS)(self._read_new_part)
+        self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
         self._cached_ss = lru_cache(CACHED_PARTS)(self._find_ss_in)
 
-    def read(self, segment: str, language: str, *, may_add_quote_spaces: bool = True) -> ReadSegment | None:
+    def respell(self, segment: str, language: str, *, may_add_quote_spaces: bool = True) -> ReadText | None:
         """Return how the model may read a segment; None if only as it is.
 
         Args:
@@ -135,7 +76,7 @@ class SegmentReader:
         if not is_whole:
             capitals = [word for word in capitals if self._is_likely(segment[slice(*word)], language)]
         others = self._find_ss(segment, language) if "ss" in segment and _has_sharp_s(language) else []
-        text = self._read_words(segment, sorted((*capitals, *others)), language)
+        text = self._respell_words(segment, sorted((*capitals, *others)), language)
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
@@ -145,7 +86,7 @@ class SegmentReader:
             return None
         has_quote_spaces = spaced != text
         offsets = _offsets(spaced, segment) if has_quote_spaces or len(text) != len(segment) else None
-        return ReadSegment(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
+        return ReadText(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
 
     def _find_ss(self, segment: str, language: str) -> list[Span]:
         """Return the words with an ss that becomes a ß."""
@@ -162,43 +103,43 @@ class SegmentReader:
     def _find_ss_in(self, token: str, language: str) -> tuple[Span, ...]:
         """Return the same of a token, which no white space divides."""
         words = () if is_code(token) else _WORD.finditer(token)
-        return tuple(Span(*word.span()) for word in words if self._read_word(word[0], language) != word[0])
+        return tuple(Span(*word.span()) for word in words if self._respell_word(word[0], language) != word[0])
 
-    def _read_words(self, segment: str, words: Sequence[Span], language: str) -> str:
+    def _respell_words(self, segment: str, words: Sequence[Span], language: str) -> str:
         if not words:
             return segment
         pieces: list[str] = []
         end = 0
         for word in words:
-            pieces += (segment[end : word.start], self._read_word(segment[slice(*word)], language))
+            pieces += (segment[end : word.start], self._respell_word(segment[slice(*word)], language))
             end = word.end
         return "".join((*pieces, segment[end:]))
 
-    def _read_word(self, word: str, language: str) -> str:
-        return _PART.sub(lambda part: self._read_part(part[0], language).text, word)
+    def _respell_word(self, word: str, language: str) -> str:
+        return _PART.sub(lambda part: self._respell_part(part[0], language).text, word)
 
     def _is_likely(self, word: str, language: str) -> bool:
         """Return whether the longest part of a word in capitals is likelier in another case."""
-        return self._read_part(max(_PART.findall(word), key=len), language).is_likely
+        return self._respell_part(max(_PART.findall(word), key=len), language).is_likely
 
-    def _read_part(self, part: str, language: str) -> _ReadPart:
+    def _respell_part(self, part: str, language: str) -> _RespelledPart:
         is_short = len(part) <= MAX_CACHED_LETTERS
-        return (self._cached_part if is_short else self._read_new_part)(part, language)
+        return (self._cached_part if is_short else self._respell_new_part)(part, language)
 
-    def _read_new_part(self, part: str, language: str) -> _ReadPart:
+    def _respell_new_part(self, part: str, language: str) -> _RespelledPart:
         if not part.replace("ß", "").isupper():
-            return _ReadPart(self._with_sharp_s(part) if "ss" in part else part, is_likely=False)
+            return _RespelledPart(self._with_sharp_s(part) if "ss" in part else part, is_likely=False)
         lower = to_lower(part, language)
         if lower == part or not part[0].isalpha():  # has no lower case, or follows an apostrophe
-            return _ReadPart(lower, is_likely=False)
+            return _RespelledPart(lower, is_likely=False)
         num_pieces, _ = self._word_cost(part)
         text, num_likely, cost = self._likely_case(lower, part[0])
         if "ss" in lower[1:] and _has_sharp_s(language):
             with_sharp_s = self._likely_case(lower[0] + lower[1:].replace("ss", "ß"), part[0])
             text, num_likely, cost = min((text, num_likely, cost), with_sharp_s, key=lambda each: each[-1])
         if num_pieces == 1 < min(len(part), num_likely):
-            return _ReadPart(part, is_likely=False)
-        return _ReadPart(text, is_likely=num_likely < num_pieces)
+            return _RespelledPart(part, is_likely=False)
+        return _RespelledPart(text, is_likely=num_likely < num_pieces)
 
     def _with_sharp_s(self, part: str) -> str:
         """Return a part with ß for ss if the vocabulary has it in fewer pieces so, and more often."""
@@ -218,34 +159,14 @@ class SegmentReader:
         return capitalised, fewest, capitalised_cost
 
 
-def find_quote_spaces(target: str) -> list[int]:
-    """Return the offsets of the spaces in a target that quote spaces in its segment have led to.
-
-    They are inside quotation marks: after an opening one, and before a closing one (`" Perhaps " is`).
-    """
-    spaces = [space.end() - 1 for space in _QUOTE_SPACE.finditer(target)]
-    return [space - 2 if _follows_closing_quote(target, space) else space for space in spaces]
-
-
-def without_quote_spaces(target: str) -> str:
-    """Return a target without the spaces that `find_quote_spaces` finds."""
-    spaces = set(find_quote_spaces(target))
-    return "".join(letter for offset, letter in enumerate(target) if offset not in spaces)
-
-
-def _follows_closing_quote(target: str, space: int) -> bool:
-    """Return whether a straight quotation mark before a space has a partner before it, and another space."""
-    return target[space - 2 : space] == ' "' and target.count('"', 0, space - 1) % 2 == 1
-
-
 def _offsets(text: str, segment: str) -> tuple[int, ...]:
     """Return the offset in a segment of each offset in a text with ß for some of its SS, and quote spaces."""
     offsets: list[int] = []
     shift = 0  # from offsets in the text to those in the segment
     for found in _MAY_BE_ADDED.finditer(text):
-        position = found.start()
-        offsets += range(len(offsets) + shift, position + 1 + shift)
-        letter = segment[position + shift]
+        place = found.start()
+        offsets += range(len(offsets) + shift, place + 1 + shift)
+        letter = segment[place + shift]
         if found[0] == " ":
             shift -= not letter.isspace()
         else:

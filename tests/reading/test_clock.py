@@ -3,11 +3,9 @@
 import pytest
 
 from dragoman import DecodingOptions, Translator
-from dragoman.text.reading_rules import read_by_rules
-from dragoman.types import Pair, Span
-from tests.paths import MODELS
+from dragoman.types import Span
+from tests.reading.bundled import MODELS, find
 
-EN_DE = Pair("en", "de")
 CHANGED = [
     ("It is 6 p.m.", "It is 18:00."),
     ("Come before 6 p.m. tomorrow.", "Come before 18:00 tomorrow."),
@@ -17,6 +15,7 @@ CHANGED = [
     ("from 2 to 4 pm", "from 14:00 to 16:00"),
     ("between 2 and 4:30 pm", "between 14:00 and 16:30"),
     ("open 9-11 pm, 11-1 pm", "open 21:00-23:00, 11:00-13:00"),
+    ("The train arrives at half three, by half six.", "The train arrives at 3:30, by 6:30."),
     ("10am-2pm", "10:00-14:00"),
     ("He came at 6 p.m. Tom left.", "He came at 18:00. Tom left."),
     ("at half past twelve, a quarter to one and TEN PAST EIGHT", "at 12:30, 12:45 and 8:10"),
@@ -34,6 +33,9 @@ UNCHANGED = [
     "In 16 pm.",
     "A 1.5 pm gap.",
     "I am 9.",
+    "at 2 am i was number 2 am I right",
+    "half three apples",
+    "sold at half ten million",
     "6 pmol",
     "a quarter to one million",
     "",
@@ -41,13 +43,13 @@ UNCHANGED = [
 
 
 @pytest.mark.parametrize(
-    ("text", "read", "pair"),
-    [*((*one, EN_DE) for one in CHANGED), *((*one, Pair("de", "en")) for one in GERMAN)],
+    ("text", "read", "language"),
+    [*((*one, "en") for one in CHANGED), *((*one, "de") for one in GERMAN)],
 )
 def test_times_are_read_in_digits_and_dates_with_the_name_of_their_month(
-    text: str, read: str, pair: Pair
+    text: str, read: str, language: str
 ) -> None:
-    found = read_by_rules(text, pair)
+    found = find(text, language)
 
     assert found is not None
     assert found.text == read
@@ -56,14 +58,17 @@ def test_times_are_read_in_digits_and_dates_with_the_name_of_their_month(
 
 @pytest.mark.parametrize("text", UNCHANGED)
 def test_other_numbers_are_read_as_they_are(text: str) -> None:
-    assert read_by_rules(text, EN_DE) is None
+    assert find(text, "en") is None
 
 
-def test_other_languages_and_what_only_looks_like_a_time_or_date_are_read_as_they_are() -> None:
-    assert read_by_rules("It is 6 pm.", Pair("en", "fr")) is None
-    assert read_by_rules("Platz 1 am Main, fünf vor zwölf Jahren", Pair("de", "en")) is None
+def test_what_only_looks_like_a_time_or_date_are_read_as_they_are() -> None:
+    assert find("Platz 1 am Main, fünf vor zwölf Jahren, es ist fünf vor zwölf", "de") is None
     assert (
-        read_by_rules("Am 24.12.2025, Kapitel 3.5., am 32.1., am 1.13., am 1.1.1", Pair("de", "en")) is None
+        find(
+            "Am 24.12.2025, Kapitel 3.5., in der 2.4. ist der Fehler behoben, am 32.1., am 1.13., am 1.1.1",
+            "de",
+        )
+        is None
     )
 
 

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.text.reading import ReadSegment, SegmentReader, find_quote_spaces
+from dragoman.reading.read_text import ReadText, find_quote_spaces
+from dragoman.reading.respelling import Respeller
 from dragoman.types import Span
 
 FREQUENT = 1.0
@@ -28,22 +29,22 @@ def word_cost(word: str) -> tuple[int, float]:
     return num_pieces, num_pieces * COST_OF_PIECE
 
 
-def read_segment(segment: str, language: str = "de") -> ReadSegment | None:
-    return SegmentReader(word_cost).read(segment, language)
+def respell(segment: str, language: str = "de") -> ReadText | None:
+    return Respeller(word_cost).respell(segment, language)
 
 
 def read(segment: str, language: str = "de") -> str:
-    as_read = read_segment(segment, language)
-    return segment if as_read is None else as_read.text
+    respelled = respell(segment, language)
+    return segment if respelled is None else respelled.text
 
 
 def words(segment: str) -> list[str] | None:
     """The words whose translations get capitals; None if the whole translation does."""
-    as_read = read_segment(segment)
-    assert as_read is not None
-    if as_read.words is None:
+    respelled = respell(segment)
+    assert respelled is not None
+    if respelled.words is None:
         return None
-    return [segment[word.start : word.end] for word in as_read.words]
+    return [segment[word.start : word.end] for word in respelled.words]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +125,7 @@ def test_a_word_after_an_opening_quotation_mark_is_read_with_a_space(segment: st
 
 def test_targets_have_the_spaces_after_quotation_marks_that_their_segment_has() -> None:
     target = 'He: " no" (\'" so"), " 5" and « oui »'
-    spaced, without = read_segment("„nicht“"), read_segment("Die Strasse")
+    spaced, without = respell("„nicht“"), respell("Die Strasse")
     assert spaced is not None
     assert without is not None
 
@@ -134,7 +135,7 @@ def test_targets_have_the_spaces_after_quotation_marks_that_their_segment_has() 
 
 
 def test_targets_lose_the_space_before_a_closing_quotation_mark_as_after_an_opening_one() -> None:
-    spaced = read_segment("„nicht“")
+    spaced = respell("„nicht“")
     assert spaced is not None
 
     assert spaced.finish_beginning('" no " is "no"', "en") == '"no" is "no"'
@@ -160,9 +161,9 @@ def test_any_other_segment_is_read_as_it_is(segment: str) -> None:
 
 
 @given(st.text() | st.text("ABCDEİIßäx .%'-"), st.sampled_from(["en", "tr", "eng_Latn"]))
-def test_a_read_segment_differs_in_case_only(segment: str, language: str) -> None:
-    as_read = SegmentReader(word_cost).read(segment, language, may_add_quote_spaces=False)
-    found = segment if as_read is None else as_read.text
+def test_a_respelled_segment_differs_in_case_only(segment: str, language: str) -> None:
+    respelled = Respeller(word_cost).respell(segment, language, may_add_quote_spaces=False)
+    found = segment if respelled is None else respelled.text
 
     assert len(found) == len(segment)
     for letter, before in zip(found, segment, strict=True):
@@ -171,12 +172,12 @@ def test_a_read_segment_differs_in_case_only(segment: str, language: str) -> Non
 
 @given(st.lists(st.sampled_from(GERMAN_PIECES)).map("".join))
 def test_offsets_lead_from_what_is_read_in_german_to_the_segment(segment: str) -> None:
-    as_read = read_segment(segment, "de") or ReadSegment(segment, None)
-    end = len(as_read.text)
+    respelled = respell(segment, "de") or ReadText(segment, None)
+    end = len(respelled.text)
 
-    assert as_read.in_segment(Span(0, end)) == Span(0, len(segment))
-    for at, letter in enumerate(as_read.text):
-        place = as_read.in_segment(Span(at, at + 1))
+    assert respelled.in_segment(Span(0, end)) == Span(0, len(segment))
+    for at, letter in enumerate(respelled.text):
+        place = respelled.in_segment(Span(at, at + 1))
         before = segment[place.start : place.end]
         expected = {"ß": "SS", " ": before.strip()}.get(letter, letter.upper())
         assert before == letter or before.upper() == expected

@@ -1,0 +1,186 @@
+"""Abbreviations and units of a bundle's table, and where each may be read as other words.
+
+An abbreviation is read only where it cannot be anything else: none in code or in a hyphenated or dotted name,
+none that is also a word or a name where a sentence could end after it.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from functools import cached_property
+
+from dragoman.reading.grammar import Found
+from dragoman.text.sentence_ends import refers
+from dragoman.types import Span
+
+Table = Mapping[str, Mapping[str, tuple[str, ...]]]
+"""By section and abbreviation: the singular and the plural, or one form."""
+_SPACE = "[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]"
+_DASH = "[-\N{NON-BREAKING HYPHEN}\N{EN DASH}]"
+_LETTER = r"[^\W\d_]"
+_WORD_START = r"(?<![\w./\\@#$=<{&`:|~\N{NON-BREAKING HYPHEN}-])"
+_WORD_END = r"(?!\.?[-\N{NON-BREAKING HYPHEN}=\\@_(\[{<`|])"
+_SENTENCE_START = (
+    r"(?:(?<![\s\S])|(?<=\w\w[.!?:] )"
+    r"|(?<=\A[(\"*\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT DOUBLE QUOTATION MARK}]))"
+)
+_CLOCK = r"\d\d?(?:\.\d\d ?Uhr\b|:\d\d)"
+SECTIONS = {
+    "at_start": (r"\A", rf"(?={_SPACE}?\d)"),
+    "before_date": (_WORD_START, rf"(?={_SPACE}(?:\d\d?\.{_SPACE}?(?:\d\d?\.|[A-ZÄÖÜ])|{_CLOCK}))"),
+    "before_number": (_WORD_START, rf"(?={_SPACE}?\d)"),
+    "after_number": (rf"(?:(?<=\d)|(?<=\d{_SPACE})|(?<=[%$][ds]{_SPACE}))", "(?!:)"),
+    "before_name": (rf"{_WORD_START}(?<!\d{_SPACE})", rf"(?={_SPACE}[A-ZÄÖÜ])"),
+    "before_words": (_WORD_START, r"(?![:/]\w)(?=\W*\w)"),
+    "anywhere": (_WORD_START, r"(?![:/]\w)"),
+}
+"""What is around the abbreviations of a section; the first section that fits counts."""
+_ONE = re.compile(rf"(?<![\d.,])1{_SPACE}?\Z")
+_NO_QUANTITY = re.compile(rf"(?:[^\W\d]-|\bv|\d\.\d+\.)\d[\d.,]*{_SPACE}?\Z")
+"""A number that is part of a name, or a version."""
+_FOLLOWING = re.compile(rf"{_SPACE}(\w+)")
+_PART = re.compile("(?<![A-ZÄÖÜa-zäöüß])[A-ZÄÖÜa-zäöüß]++")
+_DOTTED = re.compile(rf"({_PART.pattern})\.")
+_CODE = re.compile("`[^`]*`")
+_MIN_LETTERS = 3
+"""Minimum letters of an abbreviation that may get a capital where a sentence begins: `Lt.` is no `lt.`"""
+_LONGEST_NUMBER = 24
+
+
+class Abbreviations:
+    """The abbreviations of a language. Safe to use from several threads."""
+
+    def __init__(
+        self,
+        table: Table,
+        also_words: Collection[str],
+        not_with: Mapping[str, Collection[str]],
+        function_words: Collection[str],
+    ) -> None:
+        """Prepare a table.
+
+        Args:
+            table: what to read for each abbreviation.
+            also_words: abbreviations that are words or names as well.
+            not_with: by abbreviation, words of texts in which it means something else, in lower case.
+            function_words: words in lower case that begin a sentence if they have a capital.
+        """
+        self._table = table
+        self._also_words = frozenset(map(_key, also_words))
+        self._not_with = {_key(each): words for each, words in not_with.items()}
+        self._function_words = function_words
+
+    def find(self, text: str) -> Iterator[Found]:
+        """Yield the abbreviations and units of a text, in order, with what the model reads."""
+        if self._signs.isdisjoint(_PART.findall(text)):
+            return
+        code = [found.span() for found in _CODE.finditer(text)]
+        for found in self._pattern.finditer(text):
+            start, end = found.span()
+            section = found.lastgroup or ""
+            if any(first < end and start < last for first, last in code) or not self._means_it(
+                found, section
+            ):
+                continue
+            forms = self._forms[section][_key(found[0])]
+            read = forms[0] if _ONE.search(text, max(0, start - 3), start) else forms[-1]
+            if section == "after_number" and text[start - 1].isdigit():
+                read = f" {read}"
+            ends_sentence = text[end - 1] == "." and self._sentence_ends(text, end)
+            yield Span(start, end - ends_sentence), read
+
+    def _means_it(self, found: re.Match[str], section: str) -> bool:
+        """Return whether an abbreviation can be nothing else."""
+        text, (start, end), key = found.string, found.span(), _key(found[0])
+        is_quoted = text[start - 1 : start] == '"' == text[end : end + 1]  # the letters themselves
+        if is_quoted or any(map(text.lower().__contains__, self._not_with.get(key, ()))):
+            return False
+        if section == "after_number":
+            return not _NO_QUANTITY.search(text, max(0, start - _LONGEST_NUMBER), start)
+        if section == "before_name":
+            return not self._sentence_ends(text, end)
+        return key not in self._also_words or self._is_no_word(text, end, section)
+
+    def _is_no_word(self, text: str, end: int, section: str) -> bool:
+        """Return whether no sentence can end after an abbreviation that is a word or a name as well."""
+        if section in {"before_number", "at_start"}:
+            return refers(text, end, self._function_words)
+        following = _FOLLOWING.match(text, end)
+        return following is not None and following[1][0].islower()
+
+    def _sentence_ends(self, text: str, end: int) -> bool:
+        """Return whether a sentence ends there: the text ends, or a word that begins sentences follows."""
+        following = _FOLLOWING.match(text, end)
+        if following is None:
+            return not any(map(str.isalnum, text[end:]))
+        word = following[1]
+        return word[0].isupper() and word.lower() in self._function_words
+
+    @cached_property
+    def _forms(self) -> Table:
+        """The forms of each abbreviation as `_key` returns it; those that may get a capital also with it."""
+        return {
+            section: {
+                _key(each): forms
+                for abbreviation, full in words.items()
+                for each, forms in ((abbreviation, full), *_with_capital(abbreviation, full))
+            }
+            for section, words in self._table.items()
+        }
+
+    @cached_property
+    def _signs(self) -> frozenset[str]:
+        """One part of each abbreviation; few texts have any."""
+        every = [each for words in self._forms.values() for each in words]
+        return frozenset(max(_DOTTED.findall(each) or _PART.findall(each), key=len) for each in every)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        """Finds abbreviations; its groups have the names of the sections."""
+        return re.compile(
+            "|".join(
+                rf"{before}(?P<{section}>{_any_of(self._table[section], section)}){_WORD_END}{after}"
+                for section, (before, after) in SECTIONS.items()
+                if self._table.get(section)
+            )
+        )
+
+
+def _with_capital(abbreviation: str, full: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield an abbreviation with a capital, and what it is read as, if it may begin a sentence."""
+    if len(full) == 1 and abbreviation.islower() and sum(map(str.isalpha, abbreviation)) >= _MIN_LETTERS:
+        yield _capitalised(abbreviation), (_capitalised(full[0]),)
+
+
+def _capitalised(words: str) -> str:
+    return words[0].upper() + words[1:]
+
+
+def _any_of(words: Mapping[str, tuple[str, ...]], section: str) -> str:
+    """Return the pattern of any of a section's abbreviations, the longest first."""
+    start = "" if section == "before_number" else _SENTENCE_START
+    patterns: Iterable[tuple[str, str]] = (
+        (each, prefix + _pattern(each))
+        for abbreviation, full in words.items()
+        for each, prefix in (
+            (abbreviation, ""),
+            *((each, start) for each, _ in _with_capital(abbreviation, full)),
+        )
+    )
+    return "|".join(pattern for _, pattern in sorted(patterns, key=lambda each: -len(each[0])))
+
+
+def _pattern(abbreviation: str) -> str:
+    """Return the pattern of one; a single letter is none beside another one, as in `k. u. k.`."""
+    escaped = re.escape(abbreviation).replace(r"\ ", f"{_SPACE}?").replace(r"\-", _DASH)
+    if not abbreviation.endswith("."):
+        return rf"{escaped}(?!\.?\w)"
+    if abbreviation[1] == ".":
+        escaped = rf"(?<!\b{_LETTER}\.{_SPACE}){escaped}"
+    is_letter = sum(map(str.isalpha, abbreviation)) == 1
+    following = rf"{_SPACE}?{_LETTER}\b" if is_letter else _LETTER
+    return rf"{escaped}(?!{following})"
+
+
+def _key(abbreviation: str) -> str:
+    """Return an abbreviation without spaces, and with hyphens for dashes."""
+    return re.sub(_DASH, "-", re.sub(_SPACE, "", abbreviation))

@@ -1,0 +1,90 @@
+"""The way from a segment to the ids that the model reads: the only caller of a source's tokenizer."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dragoman.reading.read_text import ReadText
+from dragoman.reading.reading_file import AS_WRITTEN, Reading
+from dragoman.reading.respelling import Respeller
+from dragoman.text.tokenizer import Tokenizer
+
+Ids = list[int]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What a request changes about reading."""
+
+    as_written: bool = False
+    """Whether segments are read as they are: the model continues a given translation in their spelling."""
+    may_choose: bool = True
+    """Whether translations of two spellings may be compared: two random draws are not."""
+    may_add_quote_spaces: bool = True
+    """Whether spaces may follow opening quotation marks: terms are marked by offsets of the segment."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSegment:
+    """The ids of a segment, without those that its languages add."""
+
+    ids: Ids
+    read: ReadText | None = None
+    """The text that the ids encode; None for the segment."""
+    as_written: "ReadSegment | None" = None
+    """The same without respelled words, if the better translation of the two is chosen."""
+
+
+class Reader:
+    """Reads segments for a bundle's model. Safe to use from several threads."""
+
+    def __init__(self, tokenizer: Tokenizer, reading: Reading = AS_WRITTEN) -> None:
+        self._tokenizer = tokenizer
+        self._reading = reading
+        self._respeller = Respeller(tokenizer.word_cost)
+        self.spans = tokenizer.source_spans
+        """Returns the span of each piece of a text that was read."""
+        self.unknown_share = tokenizer.unknown_share
+        """Returns the share of unknown letters of a text that was read."""
+
+    def read(self, segment: str, language: str, options: ReadOptions = ReadOptions()) -> ReadSegment:
+        """Return what the model reads for a segment of a language, with the offsets in the segment."""
+        return self.read_all([segment], language, options)[segment]
+
+    def read_all(
+        self, segments: Iterable[str], language: str, options: ReadOptions
+    ) -> dict[str, ReadSegment]:
+        """Return the same for several segments, which are encoded together."""
+        texts: list[str] = []
+        found: list[tuple[str, ReadText | None, ReadText | None]] = []
+        for segment in dict.fromkeys(segments):
+            read = None if options.as_written else self._reading.read(segment, language)
+            text = segment if read is None else read.text
+            respelled = self._respell(text, language, options)
+            found.append((segment, read, respelled))
+            if respelled is not None:
+                texts.append(respelled.text)
+            if respelled is None or not respelled.is_in_capitals:
+                texts.append(text)
+        ids = iter(self._tokenizer.encode(texts))
+        encoded: dict[str, ReadSegment] = {}
+        for segment, read, respelled in found:
+            if respelled is None:
+                encoded[segment] = ReadSegment(next(ids), read)
+                continue
+            encoded[segment] = ReadSegment(
+                next(ids),
+                respelled if read is None else respelled.of_read(read),
+                None if respelled.is_in_capitals else ReadSegment(next(ids), read),
+            )
+        return encoded
+
+    def encode(self, texts: Sequence[str]) -> list[Ids]:
+        """Return the ids of texts as they are written, such as the parts around terms."""
+        return self._tokenizer.encode(texts)
+
+    def _respell(self, text: str, language: str, options: ReadOptions) -> ReadText | None:
+        """Return another spelling of a text; None if the model may read it only as it is."""
+        if options.as_written or not self._reading.has_respelling(language):
+            return None
+        respelled = self._respeller.respell(text, language, may_add_quote_spaces=options.may_add_quote_spaces)
+        return respelled if respelled is None or respelled.is_in_capitals or options.may_choose else None
