@@ -54,8 +54,8 @@ train: $(VENV)/.development ## Train, or resume training, the model that RECIPE 
 test: $(VENV)/.development ## Set up everything and run all tests but test-commands; test-engine, -text, -formats, -service, -jobs, -import, -training and -bench run those of one folder
 	$(BIN)/python -m pytest $(TESTS) --ignore tests/commands
 
-test-commands: $(VENV)/.development ## Run the tests that start commands, compilers, browsers and clusters, and those that wait
-	$(BIN)/python -m pytest $(TESTS) tests/commands
+test-commands: $(VENV)/.development ## Run the tests that start commands, compilers, browsers and clusters, and more random requests and files
+	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) tests/commands tests/formats/fuzz tests/service/openapi
 
 # A folder `import` could not be imported.
 $(SUITES): $(VENV)/.development
@@ -65,7 +65,7 @@ coverage: $(VENV)/.development ## Run the tests and report the lines and branche
 	$(BIN)/python -m pytest --cov --cov-report=term $(TESTS)
 
 test-slow: $(VENV)/.development ## Run the tests that take minutes
-	$(BIN)/python -m pytest -m slow --timeout 1800
+	EXAMPLES=20 $(BIN)/python -m pytest -m slow --timeout 1800
 
 test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu.md tells what to install first
 	$(BIN)/python -m pytest -m gpu -rs
@@ -73,7 +73,7 @@ test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu
 
 fuzz: $(VENV)/.development ## Fuzz parsers and routes with INPUTS each, then send what the OpenAPI document allows and forbids
 	$(BIN)/python -m pytest tests/formats/fuzz --fuzz-inputs $(INPUTS) --timeout 0
-	$(BIN)/python -m pytest tests/service/openapi -m slow --timeout 0
+	EXAMPLES=20 $(BIN)/python -m pytest tests/service/openapi -m slow --timeout 0
 
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
 	$(BIN)/ruff check

@@ -19,13 +19,10 @@ from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.text.xml_parser import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from tests.formats.hostile import HOSTILE, Hostile
 from tests.formats.rewriting import OPTIONS, entries, saved, texts
-from tests.linear import count_calls
+from tests.linear import is_linear
 from tests.text.markup.marked import parse
 
-SMALL, LARGE = 200, 800
-MOST_GROWTH = 1.5
-"""Times as fast as the file: quadratic work grows four times as fast."""
-FREE_CALLS = 2000
+LARGE = 400
 FREE_BYTES = 2**20
 BYTES_PER_BYTE = 2000
 """Of memory for each of a file, unpacked: elements of four bytes become trees."""
@@ -38,11 +35,6 @@ def _read(hostile: Hostile, content: bytes) -> None:
         entries(open_format(hostile.name, OPTIONS), content)
     except FileFormatError as error:
         assert len(error.problem) < 1000  # noqa: PT017 -- nothing of a file's size is told
-
-
-def _num_calls(hostile: Hostile, n: int) -> int:
-    content = hostile.make(n)
-    return count_calls(lambda: _read(hostile, content))
 
 
 def _peak_bytes(hostile: Hostile, content: bytes) -> int:
@@ -66,9 +58,7 @@ def _size_bytes(content: bytes) -> int:
 def test_calls_and_memory_are_in_proportion_to_the_file(hostile: Hostile) -> None:
     content = hostile.make(LARGE)
     assert _peak_bytes(hostile, content) < FREE_BYTES + BYTES_PER_BYTE * _size_bytes(content)
-
-    few, many = _num_calls(hostile, SMALL), _num_calls(hostile, LARGE)
-    assert many < FREE_CALLS + MOST_GROWTH * few * LARGE / SMALL
+    assert is_linear(lambda n: _read(hostile, hostile.make(n)))
 
 
 LONG = {

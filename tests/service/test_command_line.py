@@ -1,27 +1,14 @@
 """The `dragoman` command with a double in the engine's place; in a process of its own where that matters."""
 
-import os
-import pty
 import re
-import signal
-import socket
 import subprocess
-import termios
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
-import httpx
 import pytest
 
-from tests.engine.routing.doubles import TIMEOUT_S, until, write_bundle
-from tests.forked import ForkedProcess, run_double, run_to_end
-from tests.service.conftest import NO_TLS, Run, is_ready
-
-QUICK_SERVER = {"DRAGOMAN_DETECTION": "off", "DRAGOMAN_DRAIN_S": "0"}
-PIPES = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+from tests.engine.routing.doubles import write_bundle
+from tests.service.conftest import Run
 
 
 def test_files_may_stand_in_for_stdin_and_stdout(run: Run, tmp_path: Path) -> None:
@@ -78,65 +65,6 @@ def test_an_error_that_the_user_can_fix_is_one_line(run: Run, arguments: list[st
     assert re.fullmatch(f"dragoman: .*{re.escape(message)}.*\n", finished.stderr.decode())
 
 
-@contextmanager
-def started(command: list[str], environment: dict[str, str], **streams: Any) -> Iterator[Any]:
-    with subprocess.Popen(command, env=environment, **streams) as process:
-        yield process
-        process.kill()
-
-
-def test_a_reader_that_leaves_is_no_error_to_speak_of(
-    command: list[str], environment: dict[str, str], tmp_path: Path
-) -> None:
-    # More than a pipe holds, so that the writer meets the closed end.
-    path = tmp_path / "in.txt"
-    path.write_bytes(b"ja\n" * 100_000)
-    with started([*command, "translate", "--file", str(path)], environment, **PIPES) as process:
-        assert process.stdout.readline() == b"JA\n"
-        process.stdout.close()
-
-        assert process.stderr.read() == b""
-        assert process.wait(TIMEOUT_S) == 128 + signal.SIGPIPE
-
-
-def test_an_interrupt_ends_quietly_after_a_whole_line(
-    command: list[str], environment: dict[str, str]
-) -> None:
-    with started([*command, "translate"], environment, **PIPES) as process:
-        # More than an output buffer holds, so that something comes out before the input ends.
-        process.stdin.write(b"ja\n" * 4000)
-        process.stdin.flush()
-        first_line = process.stdout.readline()
-        process.send_signal(signal.SIGINT)
-
-        assert (first_line + process.stdout.read()).endswith(b"JA\n")
-        assert process.stderr.read().strip() == b""
-        assert process.wait(TIMEOUT_S) == 128 + signal.SIGINT
-
-
-def test_progress_is_shown_on_a_terminal_only(command: list[str], environment: dict[str, str]) -> None:
-    terminal, stderr = pty.openpty()
-    termios.tcsetwinsize(terminal, (24, 80))
-    finished = subprocess.run(
-        [*command, "translate"],
-        input=b"eins\nunusable\n",
-        stdout=subprocess.PIPE,
-        stderr=stderr,
-        check=False,
-        env=environment,
-    )
-    os.close(stderr)
-    shown = b""
-    with suppress(OSError):  # how a terminal ends whose other end is closed
-        while block := os.read(terminal, 1000):
-            shown += block
-    os.close(terminal)
-
-    assert finished.stdout == b"EINS\nunusable\n"
-    assert b"2 lines" in shown
-    assert b"dragoman: line 2: is not usable; written unchanged\r\n" in shown
-
-
 def rows_of(finished: subprocess.CompletedProcess[bytes]) -> list[list[str]]:
     return [line.split() for line in finished.stdout.decode().splitlines()]
 
@@ -180,43 +108,6 @@ def test_info_shows_versions_and_the_facts_of_the_bundle(run: Run) -> None:
     assert facts | expected == facts
     assert not [name for name in facts if name.startswith("origin")]
     assert facts["kernels"].startswith("onnxruntime, as the engine's own kernels cannot run it: ")
-
-
-def address_in(log: Path) -> str | None:
-    """Where a server listens, once it has said so."""
-    found = re.search(r"http://[\d.]+:\d+\b", log.read_text())
-    return found and found[0]
-
-
-def test_a_server_finds_new_models_and_ends_with_status_0_on_sigterm(
-    environment: dict[str, str], models_dir: Path, tmp_path: Path
-) -> None:
-    del environment["DRAGOMAN_MODEL"]
-    serve = ["serve", "--port", "0", "--watch", "0.1"]
-    log = tmp_path / "log"
-    log.touch()
-    with ForkedProcess(run_double, serve, environment | QUICK_SERVER, tmp_path, log) as process:
-        until(lambda: (address_in(log) or process.poll()) is not None)
-        with httpx.Client(base_url=str(address_in(log)), timeout=TIMEOUT_S, verify=NO_TLS) as client:
-            until(lambda: is_ready(client))
-            write_bundle(models_dir / "later", "tiny-en-fr", ["en"], ["fr"])
-            body = {"text": "eins", "source": "de", "target": "fr"}
-            until(lambda: client.post("/v1/translate", json=body).status_code == httpx.codes.OK)
-            assert client.post("/v1/translate", json=body).json()["model"] == "tiny-de-en + tiny-en-fr"
-
-        process.send_signal(signal.SIGTERM)
-
-        assert process.wait(TIMEOUT_S) == 0
-    assert "Traceback" not in log.read_text()
-
-
-def test_an_address_in_use_is_an_error(environment: dict[str, str], tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        arguments = ["serve", "--port", str(taken.getsockname()[1])]
-        status, problem = run_to_end(run_double, arguments, environment | QUICK_SERVER, tmp_path)
-
-    assert status != 0
-    assert "is in use; choose another with --port" in problem
 
 
 MANY = [f"x{number:02}" for number in range(20)]

@@ -81,9 +81,15 @@ def members(content: bytes) -> bytes | dict[str, bytes]:
     return unpack(content) if is_zipfile(BytesIO(content)) else content
 
 
-@pytest.mark.parametrize("suffix", SUFFIXES)
-@pytest.mark.parametrize("translate", [job_result, deepl_result, libretranslate_result])
-def test_each_api_translates_every_format_as_the_command_does(
+@pytest.mark.parametrize(
+    ("translate", "suffix"),
+    [
+        *((job_result, suffix) for suffix in SUFFIXES),
+        *((deepl_result, suffix) for suffix in (".txt", ".docx")),
+        *((libretranslate_result, suffix) for suffix in (".txt", ".docx")),
+    ],
+)
+def test_each_api_and_every_format_are_translated_as_the_command_does(
     client: httpx.Client, batch: Path, translate: Callable[[httpx.Client, str, bytes], bytes], suffix: str
 ) -> None:
     name, content = name_of(suffix), content_of(suffix)

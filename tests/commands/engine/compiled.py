@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.paths import ROOT
+
 HERE = Path(__file__).parent
-SOURCES = HERE.parents[1] / "dragoman" / "native" / "src"
+SOURCES = ROOT / "dragoman" / "native" / "src"
 FLAGS = ("-std=c++17", "-ffp-contract=off", "-fno-math-errno", "-Wno-psabi", f"-I{SOURCES}")
 """What decides about bits; see `setup.py`."""
 

@@ -25,10 +25,11 @@ from tests.commands.engine.compiled import (
     run_program,
 )
 from tests.imports.shortlist.random_shortlists import random_shortlist
+from tests.paths import MODELS
 from tests.processor import x86_kernels
 
 BITS = HERE / "kernel_bits.cpp"
-MODEL = HERE.parents[1] / "models" / "de-en"
+MODEL = MODELS / "de-en"
 AVX2_FLAGS = ("-mavx2", "-mfma")
 EMULATED = {
     "avx_vnni": ("-D__AVXVNNI__", "-include", str(HERE / "emulated" / "avx_vnni.h")),

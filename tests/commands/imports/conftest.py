@@ -1,5 +1,5 @@
-"""Bundles whose cards change."""
+"""Bundles of the tiny checkpoint, and commands that run in the process of the tests."""
 
-from tests.imports.export.conftest import bundle
+from tests.imports.export.conftest import bundle, run_main
 
-__all__ = ["bundle"]
+__all__ = ["bundle", "run_main"]

@@ -23,7 +23,7 @@ from tests.engine.decoding.reference_search import Found
 VOCAB_SIZE, EOS, PAD = 40, 0, 39
 MAX_LENGTH = 20
 """As Transformers counts: with the token that starts the decoder."""
-NUM_INPUTS = 50
+NUM_INPUTS = 20
 Model = Any
 """A `MarianMTModel`: its own types do not know that it generates."""
 

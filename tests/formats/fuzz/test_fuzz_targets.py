@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from service.formats.registry import SUFFIXES
+from tests.examples import FEW
 from tests.formats.fuzz import format_targets, http_targets, reader_targets
 from tests.formats.fuzz.http_targets import operations
 from tests.formats.fuzz.target import World, open_world
 
-FEW = 20
 MAX_INPUT_MS = 10_000
 """With `make fuzz`, what takes longer for one small input breaks a rule, too."""
 TARGETS = {

@@ -1,8 +1,6 @@
 """What DeepL's own clients for Python and Node.js and programs on top of them match on, word by word."""
 
-import os
 import re
-import subprocess
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
@@ -13,14 +11,11 @@ import httpx
 import pytest
 from deepl import __main__ as deepl_command
 
-from tests.commands.browser.servers import COMMAND, Server
 from tests.engine.routing.doubles import until, until_equal, write_bundle
-from tests.paths import ROOT
 from tests.service.conftest import QUICK_FILES, models_client
 from tests.service.deepl.conftest import auth_of, error_of, translate, upload
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
-from tests.service.page.node import TIMEOUT_S, install
 
 Auth = dict[str, str]
 GERMAN = "Das Wetter ist heute sehr schön, und wir gehen in den Garten."
@@ -193,21 +188,3 @@ def test_the_clients_own_command_works(
 def test_languages_may_be_posted_as_older_versions_of_weblate_do(many: httpx.Client) -> None:
     listed = many.get("/v2/languages", params={"type": "target"}).json()
     assert many.post("/v2/languages", data={"type": "target"}).json() == listed
-
-
-SOURCES = Path(__file__).parent / "node"
-
-
-def test_all_that_the_client_does_with_glossaries_works(tmp_path: Path) -> None:
-    folder = install(SOURCES, tmp_path / "node")
-    server = Server(COMMAND, tmp_path, models_dir=ROOT / "models")
-    server.start()
-    variables = {**os.environ, "DEEPL_SERVER_URL": server.address, "DEEPL_AUTH_KEY": "any"}
-    command = ["node", "--test", "glossaries.mjs"]
-    try:
-        finished = subprocess.run(
-            command, cwd=folder, env=variables, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
-        )
-    finally:
-        server.kill()
-    assert finished.returncode == 0, finished.stdout

@@ -3,7 +3,6 @@
 import hashlib
 import json
 import re
-import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -14,7 +13,6 @@ from service.http.errors import ErrorKind
 from service.page.routes import STATIC
 from tests.paths import ROOT
 from tests.service.conftest import Serve
-from tests.service.page.node import install
 
 WEB = ROOT / "web"
 BUILD = "`make page` builds them"
@@ -33,15 +31,6 @@ def test_the_files_were_built_from_the_sources_as_they_are() -> None:
     assert (STATIC / "sources.sha256").read_text(encoding="ascii").strip() == digest.hexdigest(), BUILD
 
 
-def test_a_build_gives_the_files_that_are_stored(tmp_path: Path) -> None:
-    web = install(WEB, tmp_path / "web")
-
-    subprocess.run(["npm", "run", "check"], cwd=web, check=True, capture_output=True)  # noqa: S607 -- the same
-    subprocess.run(["node", "build.mjs", str(tmp_path / "static")], cwd=web, check=True)  # noqa: S607 -- the same
-
-    assert contents(tmp_path / "static") == contents(STATIC), BUILD
-
-
 def test_the_lock_file_names_versions_and_hashes_but_no_registry() -> None:
     lock = json.loads((WEB / "package-lock.json").read_text(encoding="utf8"))
     packages = {name: package for name, package in lock["packages"].items() if name}
@@ -52,7 +41,7 @@ def test_the_lock_file_names_versions_and_hashes_but_no_registry() -> None:
 
 def test_axe_is_the_pinned_version_and_carries_its_licence() -> None:
     lock = json.loads((WEB / "package-lock.json").read_text(encoding="utf8"))
-    head = (ROOT / "tests" / "browser" / "axe.min.js").read_text(encoding="utf8")[:600]
+    head = (ROOT / "tests" / "commands" / "browser" / "axe.min.js").read_text(encoding="utf8")[:600]
 
     assert head.startswith(f"/*! axe v{lock['packages']['node_modules/axe-core']['version']}\n")
     assert "Mozilla Public" in head
