@@ -40,7 +40,7 @@ from tests.service.accounts.conftest import NOON, new_key
 NUM_STORED = 20 * MAX_ROWS
 MAX_STEPS_OF_ROW = 100
 """Maximum steps of SQLite's machine for a row that a statement changes, with its indexes."""
-STEP = 500
+STEP = 20
 """Number of steps between two counts."""
 DE_EN = Pair("de", "en")
 MONTH = "2026-11"
