@@ -8,7 +8,6 @@ from itertools import islice
 from typing import Any
 
 from fastapi import FastAPI, Request
-from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
@@ -173,7 +172,7 @@ def install_error_handlers(app: FastAPI, forms: ErrorForms) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         return forms.respond(to_api_error(error), request.url.path)
 
-    for kind in (ApiError, DragomanError, ServiceError, RequestValidationError, HTTPException):
+    for kind in (ApiError, DragomanError, ServiceError, HTTPException):
         app.add_exception_handler(kind, answer)
     app.add_exception_handler(ClientDisconnect, _respond_to_nobody)
 
@@ -187,8 +186,6 @@ def to_api_error(error: Exception) -> ApiError:
     match error:
         case ApiError():
             return error
-        case RequestValidationError():
-            return _from_validation(error)
         case HTTPException():
             return _from_http(error)
         case InputError():
@@ -217,30 +214,6 @@ def _from_service(error: Exception) -> ApiError:
         if isinstance(error, cause):
             return ApiError(kind, str(error), headers=headers)
     raise error
-
-
-def _from_validation(error: RequestValidationError) -> ApiError:
-    problems = error.errors()
-    if any(problem["type"] == "json_invalid" for problem in problems):
-        reason = problems[0]["ctx"]["error"]
-        return ApiError(
-            ErrorKind.MALFORMED, f"the body is not JSON: {reason} at character {problems[0]['loc'][-1]}"
-        )
-    return invalid_input(
-        (FieldProblem(field=_field_name(problem["loc"]), problem=problem["msg"]) for problem in problems),
-        total=len(problems),
-    )
-
-
-def _field_name(location: Sequence[str | int]) -> str:
-    """Return `text[3]` for `("body", "text", "several", 3)`; later names are branches of a field's type."""
-    _source, *path = location
-    if not path:
-        return "body"
-    name, positions = str(path[0]), [part for part in path[1:] if isinstance(part, int)]
-    if len(name) > MAX_SHOWN_NAME_CHARACTERS:
-        name = f"{name[:MAX_SHOWN_NAME_CHARACTERS]}… ({len(name)} characters)"
-    return name + "".join(f"[{position}]" for position in positions)
 
 
 def _from_http(error: HTTPException) -> ApiError:

@@ -1,29 +1,22 @@
 """Fields of a request: in its URL, and in a body of JSON or of a form.
 
-Some APIs accept all of these, and old clients use them. Strings have the same type from any source; JSON's
-other types are kept; numbers and booleans of a form are parsed from strings. Nothing is dropped or corrected.
+Some APIs accept all of these, and old clients use them. All are validated by the models that document them.
 """
 
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
-from typing import Any, BinaryIO, NoReturn, TypeVar
+from typing import Any, BinaryIO
 
 from fastapi import Request
+from pydantic import BaseModel, ConfigDict
 
 from dragoman.text.validation import surrogate_problem
-from service.http.errors import (
-    MAX_SHOWN_NAME_CHARACTERS,
-    ApiError,
-    ErrorKind,
-    FieldProblem,
-    field_error,
-    invalid_input,
-)
-from service.http.forms import MAX_FIELDS, Form, FormError, Upload, read_multipart, read_urlencoded
+from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
+from service.http.forms import Form, FormError, Upload, read_multipart, read_urlencoded
 from service.http.request_bodies import SPOOLED_FILES, Body, parsed, read_body
+from service.http.validation import REPEATED, Model, shorten, validate
 
 _LONE = (
     re.compile(
@@ -74,55 +67,46 @@ def _problems(content: object) -> Iterator[tuple[str, str]]:
                 if problem is not None:
                     yield path or "body", f"a field name has a {problem}"
                     continue
-                shown = (
-                    name if len(name) <= MAX_SHOWN_NAME_CHARACTERS else f"{name[:MAX_SHOWN_NAME_CHARACTERS]}…"
-                )
+                shown = shorten(name)
                 remaining.append((f"{path}.{shown}" if path else shown, each))
 
 
 _FIELD_OF_OBJECT = re.compile(r"(?P<array>\w+)\[(?P<position>0|[1-9]\d{0,3})\]\.(?P<field>\w+)", re.ASCII)
-TRUE, FALSE = frozenset({"1", "true", "yes", "on"}), frozenset({"0", "false", "no", "off"})
-MAX_DIGITS = 18
-"""Maximum digits of a number in a form; it fits 64 bits."""
+MAX_OBJECT_FIELDS = 100
 MULTIPART = "multipart/form-data"
-DUPLICATE_FIELD = "a field occurs twice in the same object"
 UTF_8 = frozenset({"", "utf-8", "utf8", "us-ascii"})
-
-Choice = TypeVar("Choice", bound=StrEnum)
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """Values by name. A JSON null is read as a missing field.
-
-    Methods that read a value raise an ApiError that names the field if the value has another type.
-    """
+    """Values by name."""
 
     json: Mapping[str, Any] = field(default_factory=dict)
     """The object in the body, if that is JSON."""
     form: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """All other fields, each with its values in order."""
     uploads: Mapping[str, Sequence[Upload]] = field(default_factory=dict)
-    prefix: str = ""
-    """Prefix of the names of fields in errors, such as `dictionaries[0].`."""
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.json or name in self.form or name in self.uploads
+    def read(self, model: type[Model]) -> Model:
+        """Return the fields as a model. A JSON null is read as a missing field, and so is an empty string,
+        except in texts.
 
-    def names(self) -> list[str]:
-        return list({**self.json, **self.form, **self.uploads})
+        Raises:
+            ApiError: naming each field that cannot be used.
+        """
+        sent = [*self.form.items(), *self.uploads.items()]
+        values = {**self.json, **{name: each[0] if len(each) == 1 else tuple(each) for name, each in sent}}
+        texts = {name for name, each in model.model_fields.items() if REPEATED in each.metadata}
+        known = {
+            name: each for name, each in values.items() if each is not None and (each != "" or name in texts)
+        }
+        return validate(model, known)
 
-    def error(self, name: str, problem: str) -> ApiError:
-        """Return the error for a field."""
-        return field_error(f"{self.prefix}{name}", problem)
-
-    def check_known(self, known: Collection[str]) -> None:
-        """Reject all fields but the known ones."""
-        for name in self.names():
-            if name not in known:
-                listed = f"known are {', '.join(sorted(known))}" if known else "this request takes no fields"
-                problem = f"is not known; {listed}"
-                raise self.error(name[:80], problem)
+    def without(self, *names: str) -> "Fields":
+        """Return the fields without some."""
+        json = {name: each for name, each in self.json.items() if name not in names}
+        form = {name: each for name, each in self.form.items() if name not in names}
+        return Fields(json, form, self.uploads)
 
     def with_objects(self, array: str) -> "Fields":
         """Return the fields with those called `array[0].field` as an array of objects, as in JSON.
@@ -143,121 +127,36 @@ class Fields:
                 objects.setdefault(position, {})[found["field"]] = values[0]
         if not objects:
             return self
-        if array in self:
+        if array in self.json or array in form:
             raise field_error(array, f"cannot be combined with {array}[0]; send one of them")
         if missing := set(range(max(objects))) - set(objects):
             raise field_error(f"{array}[{min(missing)}]", "is missing; number the objects from 0")
         ordered = [objects[position] for position in sorted(objects)]
         return Fields({**self.json, array: ordered}, form, self.uploads)
 
-    def is_json(self, name: str) -> bool:
-        """Return whether the value comes from JSON, and so has a type."""
-        return name in self.json
-
-    def is_list(self, name: str) -> bool:
-        """Return whether the value is an array in JSON, or occurs more than once."""
-        return isinstance(self.json.get(name), list) or len(self.form.get(name, ())) > 1
-
     def string(self, name: str) -> str | None:
-        """Return the only value, a string."""
-        value = self._single_value(name)
-        if value is None or isinstance(value, str):
-            return value
-        raise self.error(name, "must be a string")
-
-    def required(self, name: str, advice: str = "") -> str:
-        """Return the only value, a string that is not empty."""
-        value = self.string(name)
-        if not value:
-            raise self.error(name, f"is missing; {advice}" if advice else "is missing")
-        return value
-
-    def given(self, name: str) -> str:
-        """Return the only value, a string that may be empty."""
-        value = self.string(name)
-        if value is None:
-            raise self.error(name, "is missing")
-        return value
-
-    def one_of(self, name: str, allowed: Sequence[str]) -> str | None:
-        """Return the only value, one of some strings; None if it is missing or empty."""
-        value = self.string(name) or None
-        if value is not None and value not in allowed:
-            raise self.error(name, f"must be one of {', '.join(allowed)}")
-        return value
-
-    def choice(self, name: str, kind: type[Choice]) -> Choice | None:
-        """Return the only value, a string of an enumeration; None if it is missing or empty."""
-        value = self.one_of(name, tuple(kind))
-        return None if value is None else kind(value)
-
-    def objects(self, name: str) -> "Iterator[Fields]":
-        """Yield the fields of each object in a list of JSON."""
-        for position, item in enumerate(self.json[name]):
-            location = f"{name}[{position}]"
-            if not isinstance(item, dict):
-                raise self.error(location, "must be an object")
-            yield Fields(json=item, prefix=f"{self.prefix}{location}.")
-
-    def strings(self, name: str) -> tuple[str, ...] | None:
-        """Return all values: a string, an array of strings, or a repeated field."""
-        if name not in self.json:
-            return tuple(self.form[name]) if name in self.form else None
-        value = self.json[name]
-        if value is None:
-            return None
-        if isinstance(value, str):
-            return (value,)
-        if not isinstance(value, list):
-            raise self.error(name, "must be a string or an array of strings")
-        if not {str}.issuperset(map(type, value)):  # by a loop, 100,000 texts would block the event loop
-            position = [isinstance(each, str) for each in value].index(False)
-            raise self.error(f"{name}[{position}]", "must be a string")
-        return tuple(value)
-
-    def integer(self, name: str) -> int | None:
-        """Return the only value, a whole number or its digits as a string."""
-        value = self._single_value(name)
-        if value is None or (isinstance(value, int) and not isinstance(value, bool)):
-            return value
-        if isinstance(value, str):
-            digits = value.strip().removeprefix("-")
-            if digits.isascii() and digits.isdigit() and len(digits) <= MAX_DIGITS:
-                return int(value)  # at most 18 digits
-        raise self.error(name, "must be a whole number")
-
-    def boolean(self, name: str) -> bool | None:
-        """Return the only value, a boolean or a string in `TRUE` or `FALSE`, such as `1`."""
-        value = self._single_value(name)
-        if value is None or isinstance(value, bool):
-            return value
-        if isinstance(value, str) and value.lower() in TRUE | FALSE:
-            return value.lower() in TRUE
-        raise self.error(name, "must be true or false")
-
-    def upload(self, name: str) -> Upload | None:
-        """Return the only file with this name."""
-        files = self.uploads.get(name, ())
-        if not files and name in self:
-            raise self.error(name, "must be a file, sent as multipart/form-data with a file name")
-        if len(files) > 1:
-            raise self.error(name, f"occurs {len(files)} times; send one file")
-        return files[0] if files else None
-
-    def _single_value(self, name: str) -> object:
-        if name in self.uploads:
-            raise self.error(name, "must not be a file")
-        values = self.form.get(name)
-        if values is None:
-            return self.json.get(name)
+        """Return the only value, a string, of a field that is read before all others."""
+        values = self.uploads.get(name) or self.form.get(name) or [self.json.get(name)]
         if len(values) > 1:
-            raise self.error(name, f"occurs {len(values)} times; send it once")
-        return values[0]
+            raise field_error(name, f"occurs {len(values)} times; send it once")
+        if values[0] is None or isinstance(values[0], str):
+            return values[0]
+        raise field_error(name, "must be a string")
 
 
-def reject_query(request: Request) -> None:
-    """Raise an ApiError if the URL has a query, for a route that changes data and takes no fields."""
-    Fields(form=read_query(request)).check_known(())
+def read_url(request: Request, model: type[Model]) -> Model:
+    """Return the fields in the URL as a model.
+
+    Raises:
+        ApiError: naming each field that cannot be used.
+    """
+    return Fields(form=read_query(request)).read(model)
+
+
+class NoFields(BaseModel):
+    """No fields: a route that changes data rejects all, by which a client may mean to restrict the change."""
+
+    model_config = ConfigDict(extra="forbid")
 
 
 def media_type_of(request: Request) -> str:
@@ -293,7 +192,7 @@ async def read_fields(request: Request) -> Fields:
     _require_utf_8(declared)
     files: list[BinaryIO] = request.scope[SPOOLED_FILES]
     if kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json")):
-        return _merge(url, Form(), await parsed(body, _read_json))
+        return _merge(url, Form(), await parsed(body, _read_object))
     readers: Mapping[str, Callable[[Body], Form]] = {
         "application/x-www-form-urlencoded": lambda body: Form(read_urlencoded(body.read())),
         MULTIPART: lambda body: read_multipart(declared, body, files),
@@ -328,40 +227,40 @@ def _merge(url: Mapping[str, list[str]], form: Form, typed: dict[str, Any]) -> F
     return Fields(typed, {**url, **form.strings}, form.uploads)
 
 
-def _read_json(body: Body) -> dict[str, Any]:
+def read_json(body: Body) -> Any:
+    """Return the value in a body of JSON.
+
+    Raises:
+        ApiError: it is no JSON, or other readers may understand it otherwise.
+    """
     encoded = body.read()
     check_surrogates(encoded)
     try:
-        value = json.loads(
-            encoded.decode("utf-8-sig"), object_pairs_hook=_check_object, parse_constant=_reject_constant
-        )
+        return json.loads(encoded, object_pairs_hook=_check_object)
     except RecursionError:
         problem = "it is nested too deeply"
     except json.JSONDecodeError as error:
         problem = f"{error.msg} at character {error.pos}"
     except UnicodeDecodeError:
         problem = "it is not UTF-8"
-    except ValueError as error:
-        problem = str(error) if isinstance(error, _JsonError) else "a number has too many digits"
-    else:
-        if isinstance(value, dict):
-            return value
-        problem = "it must be an object"
+    except ValueError:
+        problem = "a number has too many digits"
     raise ApiError(ErrorKind.MALFORMED, f"the JSON body is invalid: {problem}")
 
 
-class _JsonError(ValueError):
-    """JSON that readers may interpret differently, or with too many fields."""
+def _read_object(body: Body) -> dict[str, Any]:
+    value = read_json(body)
+    if not isinstance(value, dict):
+        raise field_error("body", "must be an object")
+    return value
 
 
 def _check_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     read = dict(pairs)
     if len(read) < len(pairs):
-        raise _JsonError(DUPLICATE_FIELD)
-    if len(read) > MAX_FIELDS:
-        raise _JsonError(f"an object has {len(read)} fields, more than {MAX_FIELDS}")
+        raise ApiError(
+            ErrorKind.MALFORMED, "the JSON body is invalid: a field occurs twice in the same object"
+        )
+    if len(read) > MAX_OBJECT_FIELDS:
+        raise field_error("body", f"an object has {len(read)} fields, more than {MAX_OBJECT_FIELDS}")
     return read
-
-
-def _reject_constant(name: str) -> NoReturn:
-    raise _JsonError(f"{name} is not allowed")

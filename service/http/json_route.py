@@ -1,24 +1,21 @@
 """A route from JSON to JSON with less overhead than FastAPI's own, for frequent requests."""
 
-import json
 from collections.abc import Callable, Coroutine
 from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from service.accounts.keys import ANONYMOUS, Caller, Scope
 from service.http.authentication import Authenticator, key_in_headers
-from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import DUPLICATE_FIELD, check_surrogates, media_type_of
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
+from service.http.fields import media_type_of, read_json
 from service.http.request_bodies import Body, parsed, read_body
+from service.http.validation import validate
 
 JSON = "application/json"
-UNREADABLE = "There was an error parsing the body"
-"""FastAPI's own message."""
 
 
 class AuthenticatedRequest(Request):
@@ -73,37 +70,9 @@ def json_route_for(authenticator: Authenticator, scope: Scope) -> type[JsonRoute
 
 
 def _parse(body: Body, model: type[BaseModel]) -> BaseModel:
-    """Parse a body; raise the errors that any other route raises."""
-    encoded = body.read()
-    if not encoded:
-        problem = {"type": "missing", "loc": ("body",), "msg": "Field required", "input": None}
-        raise RequestValidationError([problem])
-    check_surrogates(encoded)
-    try:
-        # Pydantic's own parser rejects lone surrogates, which JSON allows.
-        content = json.loads(encoded, object_pairs_hook=_object)
-    except json.JSONDecodeError as error:
-        where = ("body", error.pos)
-        invalid: dict[str, Any] = {"type": "json_invalid", "loc": where, "msg": "JSON decode error"}
-        raise RequestValidationError([{**invalid, "ctx": {"error": error.msg}}]) from error
-    except (ValueError, RecursionError) as error:
-        raise ApiError(ErrorKind.MALFORMED, UNREADABLE) from error
-    try:
-        return model.model_validate(content, from_attributes=True)  # as FastAPI does, for the same messages
-    except ValidationError as error:
-        problems = [
-            {**problem, "loc": ("body", *problem["loc"])}
-            for problem in error.errors(include_url=False, include_input=False)
-        ]
-        raise RequestValidationError(problems) from error
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Convert an object; reject a repeated name, for which other readers may use the other value."""
-    read = dict(pairs)
-    if len(read) < len(pairs):
-        raise ApiError(ErrorKind.MALFORMED, f"the JSON body is invalid: {DUPLICATE_FIELD}")
-    return read
+    if not body.size_bytes:
+        raise field_error("body", "is missing; send a JSON object")
+    return validate(model, read_json(body))
 
 
 def require_json_type(request: Request) -> None:

@@ -118,11 +118,12 @@ def test_a_pair_can_be_replaced_and_removed(client: httpx.Client, made: dict[str
 @pytest.mark.parametrize(
     ("body", "field", "problem"),
     [
-        ({}, "name", "is missing"),
+        ({"dictionaries": [DICTIONARY]}, "name", "is missing"),
         ({"name": " ", "dictionaries": [DICTIONARY]}, "name", "not only spaces"),
-        ({"name": "a"}, "dictionaries", "must be an array"),
+        ({"name": "a"}, "dictionaries", "is missing. An array of objects"),
+        ({"name": "a", "dictionaries": {}}, "dictionaries", "must be an array"),
         ({"name": "a", "dictionaries": [1]}, "dictionaries[0]", "must be an object"),
-        ({**NEW, "words": []}, "words", "is not known; known are dictionaries, name"),
+        ({**NEW, "words": []}, "words", "is not known; known are name, dictionaries"),
         ({"name": "a", "dictionaries": [DICTIONARY, DICTIONARY]}, "dictionaries[1]", "repeats the pair"),
         (
             {"name": "a", "dictionaries": [{**DICTIONARY, "entries": [{"source": "a"}, {"source": ""}]}]},
@@ -134,7 +135,11 @@ def test_a_pair_can_be_replaced_and_removed(client: httpx.Client, made: dict[str
             "dictionaries[0].source",
             "this language is not served; served: de -> en",
         ),
-        ({"name": "a", "dictionaries": [{"source": "de"}]}, "dictionaries[0].target", "is missing"),
+        (
+            {"name": "a", "dictionaries": [{**DICTIONARY, "target": None}]},
+            "dictionaries[0].target",
+            "must be a string",
+        ),
     ],
 )
 def test_an_unstorable_glossary_is_rejected_by_its_field(
@@ -211,7 +216,12 @@ def test_terms_need_no_glossary(client: httpx.Client, double: DoubleTranslator, 
     ("fields", "field"),
     [
         ({"terms": [{"source": "a"}, {"source": "a"}]}, "terms"),
-        ({"terms": [{"target": "b"}]}, "terms[0]"),
+        ({"terms": "x"}, "terms"),
+        ({"terms": ["x"]}, "terms[0]"),
+        ({"terms": [{"target": "b"}]}, "terms[0].source"),
+        ({"terms": [{"source": "a", "targets": [1]}]}, "terms[0].targets[0]"),
+        ({"terms": [{"source": "a", "target": "b", "targets": ["c"]}]}, "terms[0]"),
+        ({"terms": [{"source": "a", "word": "b"}]}, "terms[0].word"),
         ({"forbidden": [""]}, "forbidden"),
         ({"terms": [{"source": "a"}], "sampling": {}}, "terms"),
     ],

@@ -43,11 +43,11 @@ def test_numbers_beyond_all_ranges_are_rejected(client: httpx.Client, field: str
 @pytest.mark.parametrize(
     ("unknown", "field", "problem"),
     [
-        ({"x" * 100_000: 1}, "x", "Extra inputs are not permitted"),
+        ({"x" * 100_000: 1}, "x", "is not known; known are text, "),
         (
             {f"x{number}": 1 for number in range(50_000)},
             "body",
-            "50001 fields; known are text, source, target, ",
+            "an object has 50001 fields, more than 100",
         ),
     ],
     ids=["long", "many"],

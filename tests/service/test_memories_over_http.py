@@ -89,17 +89,22 @@ def test_a_tmx_file_is_read_and_skipped_units_are_counted(client: httpx.Client) 
     assert (added["num_pairs"], added["num_skipped"]) == (2, 1)
 
 
+ALL_PAIRS = "Pairs; of several with equal sources, the last one counts. A form has a TMX `file` instead."
+
+
 @pytest.mark.parametrize(
     ("changes", "problem"),
     [
-        ({"name": ""}, "name: is missing"),
+        ({"name": ""}, "name: is missing. Name for people; several memories may have the same one."),
         ({"source": "d e"}, "source: is not a language code such as de or pt-BR"),
-        ({"pairs": None}, "pairs: must be in JSON, or a form must have a TMX file as `file`"),
-        ({"pairs": "x"}, "pairs: must be an array of objects with `source` and `target`"),
-        ({"pairs": [{"source": "a"}]}, "pairs[0]: must be an object with `source` and `target` alone"),
+        ({"pairs": None}, f"pairs: is missing. {ALL_PAIRS}"),
+        ({"pairs": "x"}, "pairs: must be an array"),
+        ({"pairs": [{"source": "a"}]}, "pairs[0].target: is missing"),
+        ({"pairs": [*PAIRS, 1]}, "pairs[2]: must be an object"),
+        ({"pairs": [{"source": "a", "target": "b", "id": 1}]}, "pairs[0].id: is not known"),
         ({"pairs": [{"source": "a", "target": 1}]}, "pairs[0].target: must be a string"),
         ({"pairs": [*PAIRS, {"source": " ", "target": "b"}]}, "pairs[2].source: is empty; send a text"),
-        ({"more": 1}, "more: is not known; known are name, pairs, source, target"),
+        ({"more": 1}, "more: is not known; known are pairs, name, source, target"),
     ],
 )
 def test_a_bad_field_is_named(client: httpx.Client, changes: dict[str, Any], problem: str) -> None:

@@ -61,7 +61,7 @@ def direct_pairs(routes: Routes) -> list[tuple[str, str]]:
     return sorted(found)
 
 
-SOURCE, TARGET = "source", "target"
+TARGET = "target"
 UNLIMITED_CHARACTERS = 10**12
 """Limit that DeepL reports for an account without one; its clients expect a number."""
 
@@ -90,7 +90,7 @@ def catalogue_routes(services: Services) -> APIRouter:
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
         _, fields = await enter(connection, services.authenticator, scope=None)
-        side = fields.one_of("type", (SOURCE, TARGET)) or SOURCE
+        side = fields.read(DeepLLanguagesQuery).type
         routes = services.translation_service.inference.router.routes
         codes = target_codes(routes) if side == TARGET else source_codes(routes)
         formality = routes.formality_targets()

@@ -13,7 +13,7 @@ from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants
 from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.responses import DeepLError, DeepLRoute, enter
-from service.api.deepl.translation import read_document_parameters
+from service.api.deepl.translation import read_document_parameters, reject_unsupported_fields
 from service.api.readiness import require_ready
 from service.api.services import Services
 from service.formats.entries import FileFormatError
@@ -21,8 +21,6 @@ from service.formats.registry import output_name, requested_output
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http import openapi
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
-from service.http.fields import Fields
-from service.http.forms import Upload
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected, UnknownDocument
 from service.jobs.job import Job, JobRequest, JobState
@@ -67,8 +65,10 @@ def document_routes(services: Services) -> APIRouter:
         """Queue a document for translation; the response does not wait for it."""
         require_ready(services.translation_service.inference)
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
-        terms = await find_terms(services.glossaries, caller, read_glossary_ids(fields), RequestTerms())
-        document = await _submit_document(documents, fields, caller, terms)
+        reject_unsupported_fields(fields)
+        sent = fields.read(schemas.UploadDocumentForm)
+        terms = await find_terms(services.glossaries, caller, read_glossary_ids(sent), RequestTerms())
+        document = await _submit_document(documents, sent, caller, terms)
         return SafeJSONResponse(
             {"document_id": document.job.id.upper(), "document_key": document.document_key.upper()}
         )
@@ -79,7 +79,7 @@ def document_routes(services: Services) -> APIRouter:
 
     async def find(connection: Request) -> Job:
         caller, fields = await enter(connection, authenticator, Scope.DOCUMENTS)
-        key = fields.required("document_key", "send the one from the response to the upload")
+        key = fields.read(schemas.DocumentKeyIn).document_key
         job = await documents.find(connection.path_params["document_id"].lower(), key.lower())
         if job.key_id != caller.key_id:
             raise UnknownDocument
@@ -121,31 +121,25 @@ def document_routes(services: Services) -> APIRouter:
 
 
 async def _submit_document(
-    documents: DocumentService, fields: Fields, caller: Caller, terms: RequestTerminology | None
+    documents: DocumentService,
+    sent: schemas.UploadDocumentForm,
+    caller: Caller,
+    terms: RequestTerminology | None,
 ) -> AcceptedDocument:
-    file = _read_file(fields)
-    job_request = read_document_parameters(fields, file.name)
-    job_request = replace(job_request, output=_read_output(fields, job_request.file_name))
+    job_request = read_document_parameters(sent)
+    job_request = replace(job_request, output=_read_output(sent.output_format, job_request.file_name))
     if not _has_work(documents.job_service, job_request, terms):
         return await documents.add_failed(job_request, caller, EQUAL_LANGUAGES)
     try:
         return await documents.add(
-            file.file, job_request, caller, problem_if_in_target=EQUAL_LANGUAGES, terms=terms
+            sent.file.file, job_request, caller, problem_if_in_target=EQUAL_LANGUAGES, terms=terms
         )
     except FileRejected as error:
         raise DeepLError(ErrorKind.INVALID_INPUT, INVALID_FILE, detail=str(error)) from error
 
 
-def _read_file(fields: Fields) -> Upload:
-    file = fields.upload("file")
-    if file is None:
-        raise field_error("file", "is missing; send one as multipart/form-data")
-    return file
-
-
-def _read_output(fields: Fields, file_name: str) -> str:
+def _read_output(output_format: str, file_name: str) -> str:
     """Return the suffix of the output. Without `output_format`, clients expect the document's own format."""
-    output_format = fields.string("output_format") or ""
     try:
         output = requested_output(file_name, output_format)
         is_converted = output_name(file_name) != file_name

@@ -1,6 +1,6 @@
 """Routes for glossaries: of one language pair (version 2), and of several (version 3)."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import TypeVar
 from uuid import UUID
 
@@ -12,12 +12,11 @@ from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.catalogue import direct_pairs
 from service.api.deepl.glossary_fields import (
+    DictionaryReader,
     present_entries,
     present_info,
     present_v2,
     present_v3,
-    read_all,
-    read_dictionary,
     read_pair,
     to_tsv,
 )
@@ -28,7 +27,7 @@ from service.api.services import Services
 from service.glossaries.errors import UnknownGlossary
 from service.glossaries.store import Glossary
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
-from service.http.fields import Fields
+from service.http.fields import Fields, NoFields, media_type_of
 from service.http.openapi import (
     FORM,
     JSON,
@@ -39,6 +38,7 @@ from service.http.openapi import (
     query_parameters,
     request_of,
 )
+from service.http.validation import Model
 from service.work.threads import run_in_thread
 
 CREATED, NO_CONTENT = 201, 204
@@ -59,7 +59,6 @@ class GlossaryAccess:
         self.glossaries = services.glossaries
         self.store = services.glossaries.store
         self.pairs = RoutesCache(services.translation_service.inference, direct_pairs)
-        self.max_entries = self.store.limits.max_entries
         self._authenticator = services.authenticator
 
     async def enter(
@@ -68,12 +67,14 @@ class GlossaryAccess:
         """Return the caller and the fields."""
         return await enter(connection, self._authenticator, scope)
 
-    async def enter_to_change(self, connection: Request, known: Collection[str]) -> tuple[Caller, Fields]:
-        """Return the caller and the fields; reject unknown fields, which may ask for another change."""
+    async def enter_to_change(self, connection: Request, model: type[Model]) -> tuple[Caller, Model]:
+        """Return the caller and the fields, as a model that knows all: others may ask for another change."""
         caller, fields = await self.enter(connection)
-        fields = fields.with_objects(DICTIONARIES)
-        fields.check_known({*known, KEY_FIELD})
-        return caller, fields
+        return caller, fields.with_objects(DICTIONARIES).without(KEY_FIELD).read(model)
+
+    async def reader(self) -> DictionaryReader:
+        """Return a reader of entries for the pairs that are served now."""
+        return DictionaryReader(await self.pairs.current(), self.store.limits.max_entries)
 
     async def read_one(self, connection: Request, read: Callable[[str | None, str], Result]) -> Result:
         """Read the glossary that the path names, for its owner."""
@@ -82,7 +83,7 @@ class GlossaryAccess:
 
     async def delete_one(self, connection: Request, delete: Callable[[str | None, str], None]) -> None:
         """Delete the glossary that the path names, for its owner. No field restricts this."""
-        caller, _ = await self.enter_to_change(connection, ())
+        caller, _ = await self.enter_to_change(connection, NoFields)
         await run_in_thread(lambda: delete(caller.key_id, glossary_id(connection)))
 
 
@@ -122,12 +123,11 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
     )
     async def create(connection: Request) -> Response:
         """Store terms of one language with their translations into another."""
-        caller, fields = await access.enter_to_change(connection, schemas.CreateGlossaryIn.model_fields)
-        served = await access.pairs.current()
+        caller, sent = await access.enter_to_change(connection, schemas.CreateGlossaryIn)
+        reader = await access.reader()
 
         def store() -> Glossary:
-            name, dictionary = fields.given("name"), read_dictionary(fields, served, access.max_entries)
-            return access.store.add(caller.key_id, name, [dictionary], access.glossaries.now())
+            return access.store.add(caller.key_id, sent.name, [reader.read(sent)], access.glossaries.now())
 
         return SafeJSONResponse(present_v2(await run_in_thread(store)), CREATED)
 
@@ -223,12 +223,14 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
     )
     async def create_multilingual(connection: Request) -> Response:
         """Store terms of any number of language pairs."""
-        caller, fields = await access.enter_to_change(connection, schemas.ChangeGlossaryIn.model_fields)
-        served = await access.pairs.current()
+        caller, sent = await access.enter_to_change(connection, schemas.CreateMultilingualGlossaryIn)
+        if DICTIONARIES not in sent.model_fields_set and media_type_of(connection) == JSON:
+            raise field_error(DICTIONARIES, "is missing; send an array, which may be empty")
+        reader = await access.reader()
 
         def store() -> Glossary:
-            name, dictionaries = fields.given("name"), read_all(fields, served, access.max_entries)
-            return access.store.add(caller.key_id, name, dictionaries, access.glossaries.now())
+            dictionaries = reader.read_all(sent.dictionaries)
+            return access.store.add(caller.key_id, sent.name, dictionaries, access.glossaries.now())
 
         return SafeJSONResponse(present_v3(await run_in_thread(store)), CREATED)
 
@@ -279,16 +281,14 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
     )
     async def change_multilingual(connection: Request) -> Response:
         """Change the name, and add entries or replace those of equal source terms."""
-        caller, fields = await access.enter_to_change(connection, schemas.ChangeGlossaryIn.model_fields)
-        served = await access.pairs.current()
+        caller, sent = await access.enter_to_change(connection, schemas.ChangeGlossaryIn)
+        if sent.name is None and not sent.dictionaries:
+            raise field_error("name", "is missing; send a name, dictionaries or both")
+        reader = await access.reader()
 
         def change() -> Glossary:
-            name = fields.string("name")
-            has_entries = fields.json.get(DICTIONARIES) is not None
-            dictionaries = read_all(fields, served, access.max_entries) if has_entries else []
-            if name is None and not dictionaries:
-                raise field_error("name", "is missing; send a name, dictionaries or both")
-            return access.store.merge(caller.key_id, glossary_id(connection), name, dictionaries)
+            dictionaries = reader.read_all(sent.dictionaries)
+            return access.store.merge(caller.key_id, glossary_id(connection), sent.name, dictionaries)
 
         return SafeJSONResponse(present_v3(await run_in_thread(change)))
 
@@ -324,7 +324,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     async def entries_of_pair(connection: Request) -> Response:
         """Return the entries as TSV in JSON."""
         caller, fields = await access.enter(connection)
-        pair = read_pair(fields)
+        pair = read_pair(fields.read(schemas.DeepLPairQuery))
         found = await run_in_thread(
             lambda: access.store.read_dictionary(caller.key_id, glossary_id(connection), pair)
         )
@@ -342,11 +342,11 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     )
     async def put_dictionary(connection: Request) -> Response:
         """Replace all entries of a pair, or add the pair."""
-        caller, fields = await access.enter_to_change(connection, schemas.DeepLDictionaryIn.model_fields)
-        served = await access.pairs.current()
+        caller, sent = await access.enter_to_change(connection, schemas.DeepLDictionaryIn)
+        reader = await access.reader()
 
         def put() -> tuple[Pair, Glossary]:
-            read = read_dictionary(fields, served, access.max_entries)
+            read = reader.read(sent)
             return read.pair, access.store.put_dictionary(caller.key_id, glossary_id(connection), read)
 
         pair, changed = await run_in_thread(put)
@@ -362,8 +362,8 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of a pair."""
-        caller, fields = await access.enter_to_change(connection, schemas.DeepLPairQuery.model_fields)
-        pair = read_pair(fields)
+        caller, sent = await access.enter_to_change(connection, schemas.ChangedPairQuery)
+        pair = read_pair(sent)
         await run_in_thread(
             lambda: access.store.remove_dictionary(caller.key_id, glossary_id(connection), pair)
         )

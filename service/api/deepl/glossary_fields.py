@@ -1,74 +1,74 @@
 """Parsing of glossaries in DeepL's form, and their presentation."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from dragoman.types import Pair
 from service.api.deepl.catalogue import base_code
-from service.api.deepl.schemas import DeepLDictionaryIn
-from service.api.dictionaries import DICTIONARIES, read_dictionaries
+from service.api.deepl.schemas import DeepLDictionaryIn, DeepLPairQuery, TranslationOptionsIn
+from service.api.dictionaries import check_distinct, prefix_of
 from service.glossaries.entries import Dictionary, EntriesFormat, EntryCollector, parse_entries, write_entries
 from service.glossaries.store import DictionaryInfo, Glossary
 from service.http.errors import field_error
-from service.http.fields import Fields
+from service.http.validation import listed
 
 MAX_NAMED = 5
 """Maximum number of glossaries of a translation, as with DeepL."""
 
 
-def read_all(fields: Fields, served: Sequence[tuple[str, str]], max_entries: int) -> list[Dictionary]:
-    """Return the entries of each pair in the field `dictionaries`; a form has none if the field is missing.
+@dataclass(frozen=True, slots=True)
+class DictionaryReader:
+    """Reads the entries of pairs."""
 
-    Raises:
-        ApiError: naming the dictionary and the field.
-        GlossaryInvalid: naming the entry.
-    """
+    served: Collection[tuple[str, str]]
+    """The pairs of single models."""
+    max_entries: int
 
-    def read(item: Fields) -> Dictionary:
-        item.check_known(DeepLDictionaryIn.model_fields)
-        return read_dictionary(item, served, max_entries)
+    def read_all(self, dictionaries: Iterable[DeepLDictionaryIn]) -> list[Dictionary]:
+        """Return the entries of each pair.
 
-    items = fields.json.get(DICTIONARIES)
-    if items is None and fields.form:
-        return []
-    if not isinstance(items, list):
-        raise field_error(DICTIONARIES, "must be an array of objects")
-    return read_dictionaries(fields, read)
+        Raises:
+            ApiError: naming the dictionary and the field.
+            GlossaryInvalid: naming the entry.
+        """
+        items = enumerate(dictionaries)
+        return check_distinct(self.read(each, prefix_of(position)) for position, each in items)
 
-
-def read_dictionary(fields: Fields, served: Sequence[tuple[str, str]], max_entries: int) -> Dictionary:
-    """Return the entries of one pair."""
-    pair = read_pair(fields)
-    if pair not in served:
-        problem = f"the pair {pair.source[:40]} -> {pair.target[:40]} is not served by a single model"
-        raise fields.error("target_lang", problem)
-    entries, entries_format = fields.given("entries"), fields.given("entries_format")
-    if entries_format not in tuple(EntriesFormat):
-        raise fields.error("entries_format", f"must be one of {', '.join(EntriesFormat)}")
-    collector = EntryCollector(f"{fields.prefix}entries", max_entries)
-    return Dictionary(pair, parse_entries(entries, EntriesFormat(entries_format), pair, collector))
+    def read(self, sent: DeepLDictionaryIn, prefix: str = "") -> Dictionary:
+        """Return the entries of one pair."""
+        pair = read_pair(sent)
+        if pair not in self.served:
+            problem = f"the pair {pair.source[:40]} -> {pair.target[:40]} is not served by a single model"
+            raise field_error(f"{prefix}target_lang", problem)
+        collector = EntryCollector(f"{prefix}entries", self.max_entries)
+        return Dictionary(pair, parse_entries(sent.entries, sent.entries_format, pair, collector))
 
 
-def read_pair(fields: Fields) -> Pair:
+def read_pair(sent: DeepLDictionaryIn | DeepLPairQuery) -> Pair:
     """Return the pair of languages; a glossary applies to all regions of a language."""
-    return Pair(*(base_code(fields.given(name)).lower() for name in ("source_lang", "target_lang")))
+    return Pair(*(base_code(each).lower() for each in (sent.source_lang, sent.target_lang)))
 
 
-def read_glossary_ids(fields: Fields) -> list[str]:
+def read_names(sent: str | list[str]) -> list[str]:
+    """Return names in strings, of which each may have several, separated by commas."""
+    return [name for each in listed(sent) for part in each.split(",") if (name := part.strip())]
+
+
+def read_glossary_ids(sent: TranslationOptionsIn) -> list[str]:
     """Return the ids of the glossaries of a translation, the most important first.
 
     Raises:
         ApiError: there are too many, both fields are sent, or no source language is named.
     """
-    single, listed = fields.string("glossary_id"), fields.strings("glossary_ids") or ()
-    named = [part.strip() for each in listed for part in each.split(",") if part.strip()]
-    if single and named:
+    named = read_names(sent.glossary_ids)
+    if sent.glossary_id and named:
         raise field_error("glossary_ids", "cannot be combined with glossary_id; send one of them")
     if len(named) > MAX_NAMED:
         raise field_error("glossary_ids", f"{len(named)} ids exceed the limit of {MAX_NAMED}")
-    found = [single] if single else named
-    if found and not fields.string("source_lang"):
+    found = [sent.glossary_id] if sent.glossary_id else named
+    if found and not sent.source_lang:
         raise field_error("source_lang", "is required with a glossary; name the language of the text")
     return found
 

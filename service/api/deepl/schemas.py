@@ -1,22 +1,28 @@
-"""Requests and responses as the OpenAPI document describes them; the routes parse requests field by field."""
+"""Requests and responses."""
 
 from datetime import datetime
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.glossaries.entries import EntriesFormat
 from service.http.errors import ErrorKind
-from service.http.openapi import BODY_ERRORS, KEY_ERRORS, DocumentedModel, error_responses, examples
+from service.http.openapi import (
+    BODY_ERRORS,
+    KEY_ERRORS,
+    DocumentedModel,
+    closed_examples,
+    error_responses,
+    examples,
+)
+from service.http.validation import File, Flag, Texts
 from service.text.options import MarkupLanguage
 
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
 ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
-MODEL_TYPES: tuple[ModelType, ...] = get_args(ModelType)
 TagHandlingVersion = Literal["v1", "v2"]
-TAG_HANDLING_VERSIONS: tuple[TagHandlingVersion, ...] = get_args(TagHandlingVersion)
 ApiKey = Annotated[
     str | None, Field(description="API key, unless the header `Authorization: DeepL-Auth-Key KEY` has it.")
 ]
@@ -37,50 +43,52 @@ GlossaryId = Annotated[
     str, Field(description="Id of a glossary with the text's language pair; needs `source_lang`.")
 ]
 GlossaryIds = Annotated[
-    list[str] | str,
-    Field(description="Up to 5 ids instead, the most important first; a list or commas."),
+    Texts, Field(description="Up to 5 ids instead, the most important first; a list or commas.")
 ]
-Tags = list[str] | str
-Flag = bool | Literal["0", "1"]
 
 
-class DeepLTranslateRequest(DocumentedModel):
+class TranslationOptionsIn(DocumentedModel):
+    """Fields of texts and of documents."""
+
+    target_lang: TargetLanguage
+    source_lang: SourceLanguage = ""
+    formality: FormalityIn = "default"
+    glossary_id: GlossaryId = ""
+    glossary_ids: GlossaryIds = Field([])
+    auth_key: ApiKey = None
+
+
+class DeepLTranslateRequest(TranslationOptionsIn):
     """Texts to translate."""
 
     model_config = examples({"text": ["Guten Morgen.", "Ein Hund rennt."], "target_lang": "EN-GB"})
 
-    text: Annotated[list[str], Field(min_length=1)] | str
+    text: Texts
     """One text or several; forms and URLs repeat the field."""
-    target_lang: TargetLanguage
-    source_lang: SourceLanguage = ""
-    split_sentences: Literal["0", "1", "nonewlines"] = "1"
+    split_sentences: Literal["0", "1", "nonewlines"] | None = None
     """`1`: split at line breaks and sentence ends. `nonewlines`: at sentence ends, the default for HTML. `0`:
     never, except where the text is too long for the model.
     """
     preserve_formatting: Flag = False
     """No effect: formatting is always kept."""
-    formality: FormalityIn = "default"
-    glossary_id: GlossaryId = ""
-    glossary_ids: GlossaryIds = Field([])
-    model_type: ModelType = "quality_optimized"
+    model_type: ModelType | None = None
     """`latency_optimized`: greedy search. Others: the model's own beam."""
     context: str = ""
     """No effect: each text is translated on its own."""
     show_billed_characters: Flag = False
     """Whether the response has the number of charged characters."""
-    tag_handling: MarkupLanguage | Literal[""] = ""
+    tag_handling: MarkupLanguage | None = None
     """Markup language of the texts; omitted: plain text."""
     tag_handling_version: TagHandlingVersion = "v1"
     """No effect; returned unchanged."""
     outline_detection: Flag = True
     """Whether to find the XML tags that separate texts."""
-    ignore_tags: Tags = Field([])
+    ignore_tags: Texts = Field([])
     """Tags whose content is not translated; a list or commas."""
-    splitting_tags: Tags = Field([])
+    splitting_tags: Texts = Field([])
     """Tags that separate texts."""
-    non_splitting_tags: Tags = Field([])
+    non_splitting_tags: Texts = Field([])
     """Tags that stand within a sentence."""
-    auth_key: ApiKey = None
 
 
 class DeepLTranslation(DocumentedModel):
@@ -104,7 +112,7 @@ class DeepLLanguagesQuery(DocumentedModel):
 
     model_config = examples({"type": "target"})
 
-    type: Literal["source", "target", ""] = "source"
+    type: Literal["source", "target"] = "source"
     """Side of the translation."""
     auth_key: ApiKey = None
 
@@ -152,24 +160,6 @@ _DICTIONARY: JsonDict = {
 }
 
 
-class CreateGlossaryIn(DocumentedModel):
-    """A new glossary."""
-
-    model_config = examples({"name": "Products", **_DICTIONARY, "entries": "Hund\tdog\nKatze\tcat"})
-
-    name: str
-    """Name of the glossary."""
-    source_lang: str
-    """Language of the terms, as in `de`, with all its regions."""
-    target_lang: str
-    """Language of their translations."""
-    entries: str
-    """One term with its translation per line."""
-    entries_format: EntriesFormat
-    """Separator of a term and its translation."""
-    auth_key: ApiKey = None
-
-
 class DeepLGlossary(DocumentedModel):
     """A stored glossary, without its entries."""
 
@@ -192,7 +182,7 @@ class Glossaries(DocumentedModel):
 class DeepLDictionaryIn(DocumentedModel):
     """The entries of a glossary for one language pair."""
 
-    model_config = examples(_DICTIONARY)
+    model_config = closed_examples(_DICTIONARY)
 
     source_lang: str
     """Language of the terms, as in `de`, with all its regions."""
@@ -204,25 +194,35 @@ class DeepLDictionaryIn(DocumentedModel):
     """Separator of a term and its translation."""
 
 
-class CreateMultilingualGlossaryIn(DocumentedModel):
-    """A new glossary of several language pairs."""
+class CreateGlossaryIn(DeepLDictionaryIn):
+    """A new glossary."""
 
-    model_config = examples({"name": "Products", "dictionaries": [_DICTIONARY]})
+    model_config = examples({"name": "Products", **_DICTIONARY, "entries": "Hund\tdog\nKatze\tcat"})
 
     name: str
     """Name of the glossary."""
-    dictionaries: list[DeepLDictionaryIn]
+    auth_key: ApiKey = None
+
+
+class CreateMultilingualGlossaryIn(DocumentedModel):
+    """A new glossary of several language pairs."""
+
+    model_config = closed_examples({"name": "Products", "dictionaries": [_DICTIONARY]})
+
+    name: str
+    """Name of the glossary."""
+    dictionaries: list[DeepLDictionaryIn] = Field([], fail_fast=True)
     """Entries for each language pair."""
 
 
 class ChangeGlossaryIn(DocumentedModel):
     """Changes to a glossary."""
 
-    model_config = examples({"name": "All products"})
+    model_config = closed_examples({"name": "All products"})
 
-    name: str = ""
+    name: str | None = None
     """New name; omitted: unchanged."""
-    dictionaries: list[DeepLDictionaryIn] = Field([])
+    dictionaries: list[DeepLDictionaryIn] = Field([], fail_fast=True)
     """Entries to add or to replace by source term."""
 
 
@@ -267,6 +267,12 @@ class DeepLPairQuery(DocumentedModel):
     auth_key: ApiKey = None
 
 
+class ChangedPairQuery(DeepLPairQuery):
+    """The same, of a pair that is changed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
 class DictionaryInfoOut(GlossaryPair):
     """A language pair of a glossary, without its entries."""
 
@@ -301,23 +307,17 @@ class DictionariesEntries(DocumentedModel):
     dictionaries: list[DictionaryEntries]
 
 
-class UploadDocumentForm(DocumentedModel):
+class UploadDocumentForm(TranslationOptionsIn):
     """A document to translate."""
 
     model_config = examples({"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"})
 
-    file: bytes
+    file: File
     """The document; the suffix of its name selects the format."""
-    target_lang: TargetLanguage
-    source_lang: SourceLanguage = ""
     filename: str = ""
     """Replaces the file's own name."""
     output_format: str = ""
     """Required for a PDF: `docx` or `txt`. Others keep their format; it may be named."""
-    formality: FormalityIn = "default"
-    glossary_id: GlossaryId = ""
-    glossary_ids: GlossaryIds = Field([])
-    auth_key: ApiKey = None
 
 
 class UploadedDocument(DocumentedModel):

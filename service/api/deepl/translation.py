@@ -12,7 +12,7 @@ from dragoman.types import Formality, Splitting
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.catalogue import are_variants, base_code
-from service.api.deepl.glossary_fields import read_glossary_ids
+from service.api.deepl.glossary_fields import read_glossary_ids, read_names
 from service.api.deepl.responses import DeepLRoute, enter
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
@@ -22,6 +22,7 @@ from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.file_names import base_name
 from service.http.openapi import FORM, JSON, query_parameters, request_of
+from service.http.validation import listed
 from service.jobs.job import JobRequest
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.options import TranslationOptions
@@ -74,103 +75,69 @@ def read_parameters(fields: Fields) -> DeepLParameters:
     Raises:
         ApiError: a field is missing, has a wrong type or value, or requests what is not supported.
     """
-    texts = fields.strings("text")
-    if not texts:
-        raise field_error("text", "is missing; send one text or more")
     reject_unsupported_fields(fields)
-    fields.string("context")  # without effect, but checked as strictly as the others
-    fields.boolean("preserve_formatting")
-    model_type = fields.one_of("model_type", schemas.MODEL_TYPES)
-    tag_handling = fields.one_of("tag_handling", tuple(MarkupLanguage))
-    version = fields.one_of("tag_handling_version", schemas.TAG_HANDLING_VERSIONS)
-    markup = _markup(fields, None if tag_handling is None else MarkupLanguage(tag_handling))
+    sent = fields.read(schemas.DeepLTranslateRequest)
+    if sent.text == []:
+        raise field_error("text", "is missing; send one text or more")
     translation_request = TranslationRequest(
-        texts,
-        target=read_target(fields),
-        source=read_source(fields),
+        tuple(listed(sent.text)),
+        target=sent.target_lang,
+        source=sent.source_lang or None,
         options=TranslationOptions(
             DecodingOptions(
-                beam_size=GREEDY if model_type == LATENCY else None,
-                splitting=_splitting(fields, tag_handling),
-                formality=read_formality(fields),
+                beam_size=GREEDY if sent.model_type == LATENCY else None,
+                splitting=_splitting(sent),
+                formality=FORMALITIES[sent.formality],
                 return_scores=False,
             )
         ),
-        markup=markup,
+        markup=_markup(sent),
         linger_s=LINGER_S,
     )
     return DeepLParameters(
         translation_request,
-        read_glossary_ids(fields),
-        shows_billed_characters=fields.boolean("show_billed_characters") or False,
-        model_type_used=model_type and model_type.removeprefix("prefer_"),
-        tag_handling_version=None if markup is None else version or schemas.TAG_HANDLING_VERSIONS[0],
+        read_glossary_ids(sent),
+        shows_billed_characters=sent.show_billed_characters,
+        model_type_used=sent.model_type and sent.model_type.removeprefix("prefer_"),
+        tag_handling_version=sent.tag_handling and sent.tag_handling_version,
     )
 
 
-def read_document_parameters(fields: Fields, sent_name: str) -> JobRequest:
-    """Read the parameters of a translation of a document.
-
-    Args:
-        fields: all fields, the file excepted.
-        sent_name: name of the file unless a field has another.
+def read_document_parameters(sent: schemas.UploadDocumentForm) -> JobRequest:
+    """Return the parameters of a translation of a document.
 
     Raises:
-        ApiError: see `read_parameters`; or the file name cannot be used.
+        ApiError: the file name cannot be used, or there are too many glossaries.
     """
-    reject_unsupported_fields(fields)
-    name = base_name(fields.string("filename") or sent_name)
-    glossary_ids = read_glossary_ids(fields)
+    glossary_ids = read_glossary_ids(sent)
     return JobRequest(
-        name,
-        read_source(fields),
-        read_target(fields),
-        TranslationOptions(DecodingOptions(formality=read_formality(fields), return_scores=False)),
+        base_name(sent.filename or sent.file.name),
+        sent.source_lang or None,
+        sent.target_lang,
+        TranslationOptions(DecodingOptions(formality=FORMALITIES[sent.formality], return_scores=False)),
         glossary_id=glossary_ids[0] if len(glossary_ids) == 1 else None,
     )
 
 
-def read_target(fields: Fields) -> str:
-    return fields.required("target_lang", "name the language to translate into")
-
-
-def read_source(fields: Fields) -> str | None:
-    return fields.string("source_lang") or None
-
-
 def reject_unsupported_fields(fields: Fields) -> None:
-    """Raise an ApiError if a field requests what is not supported."""
+    """Raise an ApiError if a field requests what is not supported; clients send these empty too."""
     for name, problem in UNSUPPORTED_FIELDS.items():
-        is_empty = fields.json.get(name) in (None, "", [])  # clients send these for no value
-        if name in fields and not (fields.is_json(name) and is_empty):
+        if name in fields.form or fields.json.get(name) not in (None, "", []):
             raise field_error(name, problem)
 
 
-def read_formality(fields: Fields) -> Formality | None:
-    return FORMALITIES[fields.one_of("formality", tuple(FORMALITIES)) or "default"]
+def _splitting(sent: schemas.DeepLTranslateRequest) -> Splitting:
+    if sent.split_sentences is None:
+        return Splitting.NO_NEWLINES if sent.tag_handling is MarkupLanguage.HTML else Splitting.SENTENCES
+    return SPLITTINGS[sent.split_sentences]
 
 
-def _splitting(fields: Fields, tag_handling: str | None) -> Splitting:
-    requested = fields.one_of("split_sentences", tuple(SPLITTINGS))
-    if requested is None:
-        return Splitting.NO_NEWLINES if tag_handling == MarkupLanguage.HTML else Splitting.SENTENCES
-    return SPLITTINGS[requested]
-
-
-def _markup(fields: Fields, language: MarkupLanguage | None) -> MarkupOptions | None:
-    ignored, splitting, others = (
-        _tags(fields, name) for name in ("ignore_tags", "splitting_tags", "non_splitting_tags")
-    )
-    finds_outline = fields.boolean("outline_detection")
-    if language is None:
+def _markup(sent: schemas.DeepLTranslateRequest) -> MarkupOptions | None:
+    if sent.tag_handling is None:
         return None
-    return MarkupOptions(language, ignored, splitting, others, finds_outline is not False)
-
-
-def _tags(fields: Fields, name: str) -> frozenset[str]:
-    """Return names of tags; each string may have several, separated by commas."""
-    lists = fields.strings(name) or ()
-    return frozenset(tag for each in lists for part in each.split(",") if (tag := part.strip()))
+    lists = (sent.ignore_tags, sent.splitting_tags, sent.non_splitting_tags)
+    ignored, splitting, others = (frozenset(read_names(each)) for each in lists)
+    return MarkupOptions(sent.tag_handling, ignored, splitting, others, sent.outline_detection)
 
 
 def translation_routes(services: Services) -> APIRouter:

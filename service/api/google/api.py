@@ -17,17 +17,16 @@ from service.api.libretranslate.languages import Catalogue, CatalogueCache, cata
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import ApiDefinition, Services
-from service.http.errors import ErrorKind, SafeJSONResponse, field_error
+from service.http.errors import SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import FORM as FORM_TYPE
 from service.http.openapi import JSON, WITH_KEY, operation_ids, query_parameters, request_of
+from service.http.validation import Model, listed
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.request import AUTO, TranslationRequest, TranslationResult
 from service.work.threads import run_in_thread
 
-HTML, TEXT = "html", "text"
-MODELS = ("nmt", "base")
-SYSTEM_PARAMETERS = frozenset({KEY_FIELD, "alt", "prettyPrint", "quotaUser", "userIp"})
+SYSTEM_PARAMETERS = (KEY_FIELD, "alt", "prettyPrint", "quotaUser", "userIp")
 """Parameters that all of Google's APIs accept and that change no response of this one."""
 KEY_SCHEMES: Sequence[Any] = (
     Depends(
@@ -94,13 +93,12 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
         """Translate each text on its own; if any cannot be translated, the request fails and names it."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
-        check_names(fields, schemas.GoogleTranslateRequest.model_fields)
-        request = read_request(fields, await catalogues.current())
-        model = _one_of(fields, "model", MODELS)
-        is_list = fields.is_list("q")
-        with name_rejected_texts(lambda item: f"q[{item}]" if is_list else "q"):
+        sent = read(fields, schemas.GoogleTranslateRequest)
+        request = read_request(sent, await catalogues.current())
+        with name_rejected_texts(lambda item: f"q[{item}]" if isinstance(sent.q, list) else "q"):
             results = await translation_service.translate(request, caller)
-        return SafeJSONResponse({"data": {"translations": [_present(result, model) for result in results]}})
+        translations = [_present(result, sent.model) for result in results]
+        return SafeJSONResponse({"data": {"translations": translations}})
 
 
 def _add_detection(routes: APIRouter, services: Services) -> None:
@@ -126,8 +124,7 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
     async def detect(connection: Request) -> Response:
         """Return which served language a text is in. No model runs, but characters are charged."""
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
-        check_names(fields, schemas.GoogleDetectRequest.model_fields)
-        texts = read_texts(fields)
+        texts = read_texts(read(fields, schemas.GoogleDetectRequest).q)
         detected = await services.translation_service.detect(texts, caller)
         detections = [
             {
@@ -161,53 +158,41 @@ def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueC
     async def languages(connection: Request) -> Response:
         """Return every language that is a source or a target of a model."""
         _, fields = await enter(connection, services.authenticator, scope=None)
-        check_names(fields, schemas.GoogleLanguagesQuery.model_fields)
-        _one_of(fields, "model", MODELS)
-        current, names_in = await catalogues.current(), fields.string("target") or None
+        current = await catalogues.current()
+        names_in = read(fields, schemas.GoogleLanguagesQuery).target
         listed = await run_in_thread(lambda: list_languages(current, names_in))
         return SafeJSONResponse({"data": {"languages": listed}})
 
 
-def check_names(fields: Fields, known: Mapping[str, Any]) -> None:
-    """Reject unknown parameters, and those of Google's that would change the form of the response."""
-    for name in fields.names():
-        if name not in known and name not in SYSTEM_PARAMETERS:
-            raise field_error(name[:80], f"is unknown or not supported; known are {', '.join(known)}")
-    _one_of(fields, "alt", ("json",))
+def read(fields: Fields, model: type[Model]) -> Model:
+    """Return the fields as a model; reject parameters that would change the form of the response."""
+    if fields.string("alt") not in {None, "json"}:
+        raise field_error("alt", "must be json, or omitted")
+    return fields.without(*SYSTEM_PARAMETERS).read(model)
 
 
-def read_request(fields: Fields, current: Catalogue) -> TranslationRequest:
-    """Read the parameters of a translation; raise an ApiError if they cannot be used."""
-    texts = read_texts(fields)
-    target = fields.required("target", "name the language to translate into")
-    source = fields.string("source") or None
-    if fields.strings("cid"):
+def read_request(sent: schemas.GoogleTranslateRequest, current: Catalogue) -> TranslationRequest:
+    """Return the request to translate; raise an ApiError if it cannot be used."""
+    if sent.cid:
         raise field_error("cid", "customizations are not supported; send the request without ids")
-    is_html = (_one_of(fields, "format", (HTML, TEXT)) or HTML) == HTML
+    is_detected = sent.source is None or sent.source.lower() == AUTO
     return TranslationRequest(
-        texts,
-        resolve(target, current),
-        source if source is None or source.lower() == AUTO else resolve(source, current),
-        markup=MarkupOptions(MarkupLanguage.HTML) if is_html else None,
+        read_texts(sent.q),
+        resolve(sent.target, current),
+        sent.source if sent.source is None or is_detected else resolve(sent.source, current),
+        markup=MarkupOptions(MarkupLanguage.HTML) if sent.format == "html" else None,
     )
 
 
-def read_texts(fields: Fields) -> tuple[str, ...]:
+def read_texts(sent: str | list[str]) -> tuple[str, ...]:
     """Return the texts; raise an ApiError if there are none or too many."""
-    texts = fields.strings("q")
+    texts = tuple(listed(sent))
     if not texts:
         raise field_error("q", "is missing; send one text or more")
     if len(texts) > schemas.MAX_TEXTS:
         problem = f"{len(texts)} texts exceed the limit of {schemas.MAX_TEXTS} per request"
-        raise field_error("q", f"{problem}; send several requests", ErrorKind.INVALID_INPUT)
+        raise field_error("q", f"{problem}; send several requests")
     return texts
-
-
-def _one_of(fields: Fields, name: str, allowed: Sequence[str]) -> str | None:
-    value = fields.string(name)
-    if value is not None and value not in allowed:
-        raise field_error(name, f"must be one of {', '.join(allowed)}, or omitted")
-    return value
 
 
 def _present(result: TranslationResult, model: str | None) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Requests and responses as the OpenAPI document describes them; the routes parse requests field by field."""
+"""Requests and responses."""
 
 from typing import Annotated, Any, Literal
 
@@ -6,17 +6,15 @@ from pydantic import Field
 
 from service.api.google.errors import GOOGLE_STATUSES
 from service.http.errors import ErrorKind
-from service.http.openapi import MODEL_ERRORS, DocumentedModel, closed_examples, error_responses, examples
+from service.http.openapi import MODEL_ERRORS, DocumentedModel, closed_examples, error_responses
+from service.http.validation import Texts
 
 MAX_TEXTS = 128
 """Maximum number of texts in a request, as in Google's API."""
 TextFormat = Literal["html", "text"]
 ModelName = Literal["nmt", "base"]
 ApiKey = Annotated[str | None, Field(description="API key, if the server requires one; or send a header.")]
-Q = Annotated[
-    str | Annotated[list[str], Field(min_length=1)],
-    Field(description=f"One text or up to {MAX_TEXTS}; forms and URLs repeat the field."),
-]
+Q = Annotated[Texts, Field(description=f"One text or up to {MAX_TEXTS}; forms and URLs repeat the field.")]
 
 
 class GoogleTranslateRequest(DocumentedModel):
@@ -31,11 +29,11 @@ class GoogleTranslateRequest(DocumentedModel):
     """Code of the target language."""
     source: str | None = None
     """Code of the source language; omitted, empty or `auto`: detected for each text."""
-    format: TextFormat | None = "html"
+    format: TextFormat = "html"
     """`html` keeps tags, and returns `&`, `<` and `>` as entities; `text` is plain."""
     model: ModelName | None = None
     """Google's names; without effect, since the server chooses the model of the pair."""
-    cid: Annotated[list[str], Field(max_length=0)] | None = None
+    cid: Texts = Field([])
     """Ids of customizations; not supported, so the list must be empty."""
     key: ApiKey = None
 
@@ -52,7 +50,7 @@ class GoogleDetectRequest(DocumentedModel):
 class GoogleLanguagesQuery(DocumentedModel):
     """Query of the list of languages and their names."""
 
-    model_config = examples({"target": "en"})
+    model_config = closed_examples({"target": "en"})
 
     target: str | None = None
     """Language of the names; omitted: codes without names."""

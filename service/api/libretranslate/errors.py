@@ -45,6 +45,8 @@ def error_form(headers: Mapping[str, str]) -> ErrorForm:
 
 
 def _message(error: ApiError) -> str:
+    if [problem.partition(".")[0] for problem in (each.problem for each in error.fields)] == ["is missing"]:
+        return f"Invalid request: missing {error.fields[0].field} parameter"
     if len(error.fields) < 2:  # noqa: PLR2004 -- the message names a single field
         return error.message
     named = "; ".join(f"{field.field}: {field.problem}" for field in error.fields[:MAX_NAMED])
@@ -71,18 +73,6 @@ def check_detection(detection: DetectionMode) -> None:
     """Raise an ApiError if language detection is disabled."""
     if detection is DetectionMode.OFF:
         raise disabled_error("Language detection is disabled")
-
-
-def missing(name: str) -> ApiError:
-    return rejected(f"missing {name} parameter")
-
-
-def required(fields: Fields, name: str) -> str:
-    """Return a field's string; raise an ApiError if it is missing or empty."""
-    value = fields.string(name)
-    if not value:
-        raise missing(name)
-    return value
 
 
 async def enter(authenticator: Authenticator, request: Request, scope: Scope) -> tuple[Caller, Fields]:

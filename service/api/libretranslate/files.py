@@ -11,12 +11,12 @@ from service.accounts.keys import Caller, Scope
 from service.api.libretranslate import errors
 from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import LanguagePair, find_pair
-from service.api.libretranslate.responses import WITH_ANY_KEY, TranslatedFile, TranslateFileForm, errors_of
+from service.api.libretranslate.responses import WITH_ANY_KEY, TranslatedFile, errors_of
+from service.api.libretranslate.schemas import TranslateFileForm
 from service.api.readiness import require_ready
 from service.api.services import Services
 from service.formats.registry import installed_suffixes, is_known
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.fields import Fields
 from service.http.file_names import base_name, strip_folders
 from service.http.forms import Upload
 from service.http.openapi import MULTIPART, OCTETS, describe_route, file_response, path_parameter, request_of
@@ -50,10 +50,9 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
             raise errors.disabled_error("Files translation are disabled")
         require_ready(services.translation_service.inference)
         caller, fields = await errors.enter(authenticator, request, Scope.DOCUMENTS)
-        upload = _read_upload(fields)
-        pair = find_pair(
-            errors.required(fields, "source"), errors.required(fields, "target"), await catalogues.current()
-        )
+        sent = fields.read(TranslateFileForm)
+        upload = _check_upload(sent.file)
+        pair = find_pair(sent.source, sent.target, await catalogues.current())
         document = await _submit_file(documents, upload, pair, caller)
         await _await_translation(documents, document.job)
         name = quote(document.job.job_request.result_name, safe="")
@@ -119,10 +118,7 @@ async def _await_translation(documents: DocumentService, job: Job) -> None:
     raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else errors.rejected(problem)
 
 
-def _read_upload(fields: Fields) -> Upload:
-    upload = fields.upload("file")
-    if upload is None:
-        raise errors.missing("file")
+def _check_upload(upload: Upload) -> Upload:
     if not upload.name:
         raise errors.rejected("empty file")
     if not is_known(upload.name):

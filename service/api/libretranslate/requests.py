@@ -4,22 +4,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman import DecodingOptions
-from dragoman.decoding.options import MAX_BEAM_SIZE
 from service.api.languages import english_name
 from service.api.libretranslate import errors
 from service.api.libretranslate.languages import Catalogue, present_code
-from service.http.errors import ApiError, ErrorKind
+from service.api.libretranslate.schemas import LibreTranslateRequest
+from service.http.errors import ApiError, ErrorKind, field_error
 from service.http.fields import Fields
+from service.http.validation import listed
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.limits import TextLimits
 from service.translation.options import TranslationOptions
 from service.translation.request import AUTO, TranslationRequest
 
-TEXT, HTML = "text", "html"
 MIN_BEAM_SIZE = 4
 """Minimum beam size of a search for alternatives. It is also the models' default unless their makers chose
 another, so the best translation stays the same when alternatives are requested."""
-MAX_ALTERNATIVES = MAX_BEAM_SIZE - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +63,24 @@ def alternatives_options(count: int) -> DecodingOptions:
 
 def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) -> LibreTranslateParameters:
     """Read the parameters of a translation; raise an ApiError if they cannot be used."""
-    texts = read_texts(fields)
-    source, target = errors.required(fields, "source"), errors.required(fields, "target")
+    sent = fields.read(LibreTranslateRequest)
+    texts = read_texts(fields, sent.q)
     check_limits(texts, limits)
-    text_format = fields.string("format") or TEXT
-    if text_format not in {TEXT, HTML}:
-        raise errors.unsupported_value_error(f"{text_format} format")
     return LibreTranslateParameters(
         texts,
-        fields.is_list("q"),
-        find_pair(source, target, catalogue),
-        text_format == HTML,
-        _read_alternatives(fields),
+        isinstance(sent.q, list),
+        find_pair(sent.source, sent.target, catalogue),
+        sent.format == "html",
+        sent.alternatives,
     )
 
 
-def read_texts(fields: Fields) -> tuple[str, ...]:
+def read_texts(fields: Fields, sent: str | list[str]) -> tuple[str, ...]:
     """Return the texts of the field `q`, a string or an array; raise an ApiError if there is none."""
-    texts = fields.strings("q")
-    if not texts or (not fields.is_list("q") and not texts[0]):
-        raise errors.missing("q")
-    return texts if fields.is_json("q") else tuple(map(_normalize_line_ends, texts))
+    if not sent:
+        raise field_error("q", "is missing")
+    texts = tuple(listed(sent))
+    return texts if "q" in fields.json else tuple(map(_normalize_line_ends, texts))
 
 
 def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
@@ -115,18 +111,6 @@ def find_pair(source: str, target: str, catalogue: Catalogue) -> LanguagePair:
 def _normalize_line_ends(text: str) -> str:
     r"""Replace each line end with `\n`; browsers send forms with `\r\n`."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
-
-
-def _read_alternatives(fields: Fields) -> int:
-    try:
-        count = fields.integer("alternatives") or 0
-    except ApiError as error:
-        raise errors.rejected("alternatives parameter is not a number") from error
-    if count < 0:
-        raise errors.rejected("alternatives parameter must be >= 0")
-    if count > MAX_ALTERNATIVES:
-        raise errors.rejected(f"alternatives parameter must be <= {MAX_ALTERNATIVES}")
-    return count
 
 
 def _resolve(requested: str, catalogue: Catalogue) -> str:

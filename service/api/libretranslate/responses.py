@@ -1,7 +1,7 @@
 """Response models; the OpenAPI document contains their schemas."""
 
 from collections.abc import Iterable, Sequence
-from typing import Annotated, Any, Literal
+from typing import Any
 
 from fastapi import Security
 from fastapi.params import Depends
@@ -10,7 +10,7 @@ from pydantic import Field
 
 from service.api.libretranslate.errors import STATUSES
 from service.api.libretranslate.languages import Catalogue, CatalogueLanguage, present_code
-from service.api.libretranslate.requests import MAX_ALTERNATIVES, LibreTranslateParameters
+from service.api.libretranslate.requests import LibreTranslateParameters
 from service.formats.registry import installed_suffixes
 from service.http.errors import ErrorKind
 from service.http.openapi import (
@@ -21,7 +21,6 @@ from service.http.openapi import (
     WITH_KEY,
     DocumentedModel,
     error_responses,
-    examples,
 )
 from service.settings.settings import Settings
 from service.translation.request import UNDETERMINED, DetectedSource, TranslationResult
@@ -210,68 +209,6 @@ KEY_IN_QUERY = APIKeyQuery(
 WITH_ANY_KEY: Sequence[Depends] = (Security(KEY_IN_QUERY), *WITH_KEY)
 """`dependencies` of routes that accept keys. They only serve the document: `errors.enter` reads keys."""
 FORMS = (JSON, FORM, MULTIPART)
-ApiKey = Annotated[str | None, Field(description="API key, if the server requires one; or send a header.")]
-SourceLanguage = Annotated[
-    str, Field(min_length=1, description="Code of the source language; `auto` detects it.")
-]
-TargetLanguage = Annotated[str, Field(min_length=1, description="Code of the target language.")]
-
-
-class LibreTranslateRequest(DocumentedModel):
-    """One text or several to translate."""
-
-    model_config = examples({"q": "Ein Hund rennt.", "source": "auto", "target": "en", "alternatives": 1})
-
-    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
-    """A text or an array of texts; a form repeats the field. Line ends of a form become `\\n`."""
-    source: SourceLanguage
-    target: TargetLanguage
-    format: Literal["text", "html"] | None = "text"
-    """Format of the texts; `html` keeps the tags around their words."""
-    alternatives: int | None = Field(0, ge=0, le=MAX_ALTERNATIVES)
-    """Number of alternative translations. More than 3 need a wider search, which may change the best
-    translation.
-    """
-    api_key: ApiKey = None
-
-
-class LibreDetectRequest(DocumentedModel):
-    """Texts whose languages to detect."""
-
-    model_config = examples({"q": "Bonjour tout le monde"})
-
-    q: Annotated[str, Field(min_length=1)] | Annotated[list[str], Field(min_length=1)]
-    """A text or an array of texts."""
-    api_key: ApiKey = None
-
-
-class TranslateFileForm(DocumentedModel):
-    """A file to translate."""
-
-    model_config = examples({"file": "Ein Hund rennt.", "source": "de", "target": "en"})
-
-    file: bytes
-    """The file; the suffix of its name selects the format."""
-    source: SourceLanguage
-    target: TargetLanguage
-    api_key: str = ""
-    """API key, if the server requires one; or send a header."""
-
-
-class SuggestIn(DocumentedModel):
-    """A better translation of a text."""
-
-    model_config = examples({"q": "Gute Nacht", "s": "Good night", "source": "de", "target": "en"})
-
-    q: str = ""
-    """A text."""
-    s: str = ""
-    """The suggested translation."""
-    source: str = ""
-    """Language of the text; `auto` detects it."""
-    target: str = ""
-    """Language of the translation."""
-    api_key: ApiKey = None
 
 
 def errors_of(kinds: Sequence[ErrorKind] = MODEL_ERRORS) -> dict[int | str, dict[str, Any]]:

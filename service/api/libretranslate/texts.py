@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from dragoman.types import Pair as LanguagePair
 from service.accounts.keys import Scope
-from service.api.libretranslate import errors, responses
+from service.api.libretranslate import errors, responses, schemas
 from service.api.libretranslate.detection import detect_source, detect_together
 from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import (
@@ -47,7 +47,7 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
             "The translations",
             responses.TranslateOut,
             responses.errors_of(),
-            request_of(responses.LibreTranslateRequest, responses.FORMS),
+            request_of(schemas.LibreTranslateRequest, responses.FORMS),
         ),
     )
     async def translate(request: Request) -> Response:
@@ -69,14 +69,14 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
             "The likely languages, the most likely first: of all texts together, and up to three of one",
             list[responses.DetectedLanguage],
             responses.errors_of(),
-            request_of(responses.LibreDetectRequest, responses.FORMS),
+            request_of(schemas.LibreDetectRequest, responses.FORMS),
         ),
     )
     async def detect_language(request: Request) -> Response:
         """Detect which served languages texts are in. Fields may be in JSON, a form or the URL's query."""
         _, fields = await errors.enter(authenticator, request, Scope.TRANSLATE)
         errors.check_detection(translation_service.detection)
-        texts = read_texts(fields)
+        texts = read_texts(fields, fields.read(schemas.LibreDetectRequest).q)
         check_limits(texts, translation_service.limits)
         catalogue = await catalogues.current()
         detected = await translation_service.inference.run_in_thread(
@@ -143,7 +143,7 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
             "The suggestion is stored",
             responses.SuggestionStored,
             responses.errors_of([kind for kind in MODEL_ERRORS if kind is not ErrorKind.TIMEOUT]),
-            request_of(responses.SuggestIn, responses.FORMS),
+            request_of(schemas.SuggestIn, responses.FORMS),
         ),
     )
     async def suggest(request: Request) -> Response:
@@ -151,19 +151,16 @@ def server_routes(services: Services, catalogues: CatalogueCache, headers: Mappi
         caller, fields = await errors.enter(services.authenticator, request, Scope.TRANSLATE)
         if services.settings.suggestions == "off":
             raise errors.disabled_error("Suggestions are disabled")
-        fields.check_known(responses.SuggestIn.model_fields)
-        text, suggestion, source, target = (
-            errors.required(fields, name) for name in ("q", "s", "source", "target")
-        )
+        sent = fields.read(schemas.SuggestIn)
         catalogue = await catalogues.current()
-        pair = find_pair(source, target, catalogue)
+        pair = find_pair(sent.source, sent.target, catalogue)
         if pair.source == AUTO:
             errors.check_detection(services.translation_service.detection)
-        suggested = SegmentPair(text, suggestion)
+        suggested = SegmentPair(sent.q, sent.s)
 
         def store() -> None:
             source = (
-                pair.source if pair.source != AUTO else detect_source(text, pair.target, catalogue.routes)
+                pair.source if pair.source != AUTO else detect_source(sent.q, pair.target, catalogue.routes)
             )
             services.memories.suggest(caller, LanguagePair(source, pair.target), suggested)
 

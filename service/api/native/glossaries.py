@@ -5,7 +5,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from dragoman.types import Pair
 from service.api.native import glossary_fields as schemas
@@ -18,7 +18,7 @@ from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import present_terms
 from service.glossaries.store import Glossary
 from service.http import openapi
-from service.http.errors import ErrorKind, SafeJSONResponse
+from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import DocumentedModel
 from service.work.threads import run_in_thread
@@ -42,6 +42,8 @@ class ReadFormat(StrEnum):
 
 class PairQuery(DocumentedModel):
     """A language pair of a glossary."""
+
+    model_config = ConfigDict(extra="forbid")
 
     source: str
     """Language of the terms."""
@@ -185,11 +187,10 @@ def _add_routes_of_one(
     )
     async def get_glossary_entries(connection: Request) -> Response:
         """Return entries as JSON like those of a new glossary, or as a file."""
-        owner, (pair, read_format) = await access.read(
-            connection, lambda fields: _entries_query(fields, reader)
-        )
+        owner, query = await access.read(connection, EntriesQuery)
+        pair = _pair_of(query)
         found = await run_in_thread(lambda: store.read_dictionary(owner, _id(connection), pair))
-        return _present_entries(found, read_format)
+        return _present_entries(found, query.format)
 
 
 def _add_routes_of_dictionaries(
@@ -230,14 +231,10 @@ def _add_routes_of_dictionaries(
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of one language pair from the glossary."""
-        owner, pair = await access.read(connection, lambda fields: _pair_query(fields, reader))
+        owner, query = await access.read(connection, PairQuery)
+        pair = Pair(query.source, query.target)
         changed = await run_in_thread(lambda: store.remove_dictionary(owner, _id(connection), pair))
         return SafeJSONResponse(present_glossary(changed))
-
-
-def _pair_query(fields: Fields, reader: GlossaryReader) -> Pair:
-    fields.check_known(PairQuery.model_fields)
-    return reader.named_pair(fields)
 
 
 def _entries_response() -> dict[str, Any]:
@@ -247,10 +244,13 @@ def _entries_response() -> dict[str, Any]:
     return {"description": "The entries", "content": content}
 
 
-def _entries_query(fields: Fields, reader: GlossaryReader) -> tuple[Pair | None, ReadFormat]:
-    read_format = fields.choice("format", ReadFormat) or ReadFormat.JSON
-    has_pair = fields.string("source") or fields.string("target")
-    return reader.named_pair(fields) if has_pair else None, read_format
+def _pair_of(query: EntriesQuery) -> Pair | None:
+    if not (query.source or query.target):
+        return None
+    for name in ("source", "target"):
+        if not getattr(query, name):
+            raise field_error(name, "is missing; name both languages, or none if the glossary has one pair")
+    return Pair(query.source, query.target)
 
 
 def _present_entries(dictionary: Dictionary, read_format: ReadFormat) -> Response:

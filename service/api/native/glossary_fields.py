@@ -2,24 +2,26 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Annotated, Any
+
+from pydantic import Field
 
 from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
-from service.api.dictionaries import DICTIONARIES, read_dictionaries
+from service.api.dictionaries import check_distinct, prefix_of
 from service.api.native.requests import TermIn
 from service.formats.isolation import RecordReader
 from service.glossaries.entries import Dictionary, EntryCollector
 from service.glossaries.errors import GlossaryInvalid
 from service.glossaries.files import GlossaryFormat, format_of, read_glossary_file
-from service.glossaries.json_terms import read_json_terms
+from service.glossaries.json_terms import collect_terms
 from service.glossaries.store import Glossary
-from service.http.errors import field_error
 from service.http.fields import Fields
 from service.http.openapi import DocumentedModel, closed_examples, equal_fields
+from service.http.validation import File, Records, read_records
 
-LANGUAGE_ADVICE = "name a language, such as de"
+Language = Annotated[str, Field(min_length=1)]
 
 
 class DictionaryIn(DocumentedModel):
@@ -29,11 +31,11 @@ class DictionaryIn(DocumentedModel):
         {"source": "de", "target": "en", "entries": [{"source": "Ablage", "target": "library"}]}
     )
 
-    source: str
+    source: Language
     """Language of the terms, as in `de`."""
-    target: str
+    target: Language
     """Language of their translations."""
-    entries: list[TermIn]
+    entries: Records[TermIn]
     """The entries, each with a source term of its own."""
 
 
@@ -59,8 +61,8 @@ class GlossaryIn(DocumentedModel):
 
     name: str
     """Name for people; several glossaries may have the same one."""
-    dictionaries: list[DictionaryIn]
-    """Entries for each language pair."""
+    dictionaries: list[DictionaryIn] = Field(min_length=1, fail_fast=True)
+    """An array of objects, with the entries for each language pair; a form has a `file` instead."""
 
 
 class DictionaryForm(DocumentedModel):
@@ -70,13 +72,13 @@ class DictionaryForm(DocumentedModel):
         {"source": "de", "target": "en", "format": "csv", "file": "Ablage,library\n"}
     )
 
-    file: bytes
+    file: File
     """CSV, TSV or TBX in UTF-8."""
     source: str
     """Language of the terms."""
     target: str
     """Language of their translations."""
-    format: GlossaryFormat | Literal[""] = ""
+    format: GlossaryFormat | None = None
     """Format of the file; omitted: from the suffix of its name."""
 
 
@@ -132,48 +134,43 @@ class GlossaryReader:
 
     def glossary(self, fields: Fields, reader: RecordReader) -> tuple[str, list[Dictionary]]:
         """Return the name and the entries of a whole glossary."""
-        name = fields.required("name")
         if fields.uploads:
-            return name, [self.dictionary(fields, reader)]
-        fields.check_known(GlossaryIn.model_fields)
-        items = fields.json.get(DICTIONARIES)
-        if not isinstance(items, list) or not items:
-            raise field_error(DICTIONARIES, "must be an array of at least one object, or send a `file`")
-        return name, read_dictionaries(fields, self._dictionary_from_json)
+            form = fields.read(GlossaryForm)
+            return form.name, [self._read_file(form, reader)]
+        glossary = fields.read(GlossaryIn)
+        items = enumerate(glossary.dictionaries)
+        return glossary.name, check_distinct(
+            self._read_entries(each, prefix_of(item)) for item, each in items
+        )
 
     def dictionary(self, fields: Fields, reader: RecordReader) -> Dictionary:
         """Return the entries of one pair, from JSON or from a file."""
-        if not fields.uploads:
-            return self._dictionary_from_json(fields)
-        fields.check_known(GlossaryForm.model_fields)
-        upload = fields.upload("file")
-        if upload is None:
-            raise field_error("file", "is missing; send one with this field name")
-        collector = EntryCollector("file", self.max_entries)
-        glossary_format = fields.choice("format", GlossaryFormat) or format_of(upload.name, collector)
-        pair = self.pair(fields)
-        return Dictionary(pair, read_glossary_file(upload.file, glossary_format, pair, collector, reader))
+        if fields.uploads:
+            return self._read_file(fields.read(DictionaryForm), reader)
+        return self._read_entries(fields.read(DictionaryIn), "")
 
-    def pair(self, fields: Fields) -> Pair:
+    def _read_file(self, form: DictionaryForm, reader: RecordReader) -> Dictionary:
+        collector = EntryCollector("file", self.max_entries)
+        glossary_format = form.format or format_of(form.file.name, collector)
+        pair = self._served_pair(form, "")
+        return Dictionary(pair, read_glossary_file(form.file.file, glossary_format, pair, collector, reader))
+
+    def _read_entries(self, dictionary: DictionaryIn, prefix: str) -> Dictionary:
+        pair = self._served_pair(dictionary, prefix)
+        collector = EntryCollector(f"{prefix}entries", self.max_entries)
+        entries = read_records(dictionary.entries, collector.name)
+        return Dictionary(pair, collect_terms((term.entry() for term in entries), collector))
+
+    def _served_pair(self, named: DictionaryIn | DictionaryForm, prefix: str) -> Pair:
         """Return the pair that `source` and `target` name, as the models name it."""
         try:
-            route = self.router.route(*self.named_pair(fields))
+            route = self.router.route(named.source, named.target)
         except InputError as error:
-            raise GlossaryInvalid(f"{fields.prefix}{error.field}", error.problem) from error
+            raise GlossaryInvalid(f"{prefix}{error.field}", error.problem) from error
         if len(route.steps) > 1:
             problem = f"{route.pair} needs two models; glossaries apply to pairs of a single model"
-            raise GlossaryInvalid(f"{fields.prefix}target", problem)
+            raise GlossaryInvalid(f"{prefix}target", problem)
         return route.pair
-
-    def named_pair(self, fields: Fields) -> Pair:
-        """Return the pair that `source` and `target` name exactly, whether or not it is served now."""
-        return Pair(*(fields.required(name, LANGUAGE_ADVICE) for name in ("source", "target")))
-
-    def _dictionary_from_json(self, fields: Fields) -> Dictionary:
-        fields.check_known(DictionaryIn.model_fields)
-        pair = self.pair(fields)
-        collector = EntryCollector(f"{fields.prefix}entries", self.max_entries)
-        return Dictionary(pair, read_json_terms(fields.json.get("entries"), collector))
 
 
 def present_glossary(glossary: Glossary) -> dict[str, Any]:

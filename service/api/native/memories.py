@@ -3,6 +3,7 @@
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from dragoman.types import Pair
 from service.accounts.keys import Scope
 from service.api.native import memory_fields as schemas
 from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
@@ -13,6 +14,7 @@ from service.http.authentication import key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, read_fields
 from service.memories.memory_service import MemoryService
+from service.memories.pairs import SegmentPair
 from service.memories.store import Memory
 from service.work.threads import run_in_thread
 
@@ -59,9 +61,10 @@ def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryS
         caller = await access.caller(connection)
 
         def add(fields: Fields, reader: RecordReader) -> tuple[Memory, int]:
-            name, pair = schemas.read_new_memory(fields)
-            pairs = schemas.ReceivedPairs(fields, pair, reader)
-            return store.add(caller.key_id, name, pair, pairs, memories.now()), pairs.num_skipped
+            sent = fields.read(schemas.MemoryForm) if fields.uploads else fields.read(schemas.MemoryIn)
+            pair = Pair(sent.source, sent.target)
+            pairs = schemas.ReceivedPairs(sent, pair, reader)
+            return store.add(caller.key_id, sent.name, pair, pairs, memories.now()), pairs.num_skipped
 
         made, num_skipped = await access.import_records(connection, caller, add)
         return SafeJSONResponse(schemas.present_changed(made, num_skipped), CREATED)
@@ -132,9 +135,11 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
     )
     async def list_memory_pairs(connection: Request) -> Response:
         """Return pairs with their ids, in the order of these."""
-        owner, (limit, cursor) = await access.read(connection, schemas.read_page_query)
-        found = await run_in_thread(lambda: store.page(owner, _id(connection), limit + 1, cursor))
-        return SafeJSONResponse(schemas.present_pairs(found, limit))
+        owner, query = await access.read(connection, schemas.PairsQuery)
+        found = await run_in_thread(
+            lambda: store.page(owner, _id(connection), query.limit + 1, query.cursor or None)
+        )
+        return SafeJSONResponse(schemas.present_pairs(found, query.limit))
 
     @routes.post(
         f"{ONE}/pairs",
@@ -152,8 +157,8 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
         memory = await run_in_thread(lambda: store.get(caller.key_id, _id(connection)))
 
         def add(fields: Fields, reader: RecordReader) -> tuple[Memory, int]:
-            fields.check_known({"pairs", "file"})
-            pairs = schemas.ReceivedPairs(fields, memory.pair, reader)
+            sent = fields.read(schemas.PairsForm) if fields.uploads else fields.read(schemas.PairsIn)
+            pairs = schemas.ReceivedPairs(sent, memory.pair, reader)
             return store.add_pairs(caller.key_id, memory.id, pairs), pairs.num_skipped
 
         changed, num_skipped = await access.import_records(connection, caller, add)
@@ -198,7 +203,7 @@ def _add_suggestions(routes: APIRouter, services: Services) -> None:
         if services.settings.suggestions == "off":
             problem = "suggestions are off; the server's operator can set suggestions = on"
             raise ApiError(ErrorKind.FORBIDDEN, problem)
-        fields = await read_fields(connection)
-        pair, suggested = schemas.read_suggestion(fields)
+        sent = (await read_fields(connection)).read(schemas.SuggestionIn)
+        pair, suggested = Pair(sent.source, sent.target), SegmentPair(sent.text, sent.translation)
         memory = await run_in_thread(lambda: services.memories.suggest(caller, pair, suggested))
         return SafeJSONResponse(schemas.present_memory(memory), CREATED)

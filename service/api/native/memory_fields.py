@@ -4,21 +4,20 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
 
 from dragoman.types import Pair
 from service.formats.entries import FileFormatError
 from service.formats.isolation import RecordReader
 from service.http.errors import field_error
-from service.http.fields import Fields
 from service.http.openapi import DocumentedModel, closed_examples, equal_fields
-from service.memories.pairs import DIGEST_SIZE_BYTES, SegmentPair
+from service.http.validation import Count, File, Records, read_records
+from service.memories.pairs import SegmentPair
 from service.memories.store import Memory, StoredPair
 from service.memories.tmx import TmxPairs
 
 PAGE_LENGTH, MAX_PAGE_LENGTH = 100, 1000
-CURSOR_LENGTH = 2 * DIGEST_SIZE_BYTES
 _PAIR_EXAMPLE: JsonDict = {"source": "Guten Morgen.", "target": "Good morning."}
 _TMX = (
     '<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>Hund</seg></tuv>'
@@ -29,6 +28,8 @@ _TMX = (
 class PairIn(DocumentedModel):
     """A text and its translation."""
 
+    model_config = ConfigDict(extra="forbid")
+
     source: str
     target: str
 
@@ -38,8 +39,8 @@ class PairsIn(DocumentedModel):
 
     model_config = closed_examples({"pairs": [_PAIR_EXAMPLE]})
 
-    pairs: list[PairIn]
-    """Pairs; of several with equal sources, the last one counts."""
+    pairs: Records[PairIn]
+    """Pairs; of several with equal sources, the last one counts. A form has a TMX `file` instead."""
 
 
 class MemoryIn(PairsIn):
@@ -62,7 +63,7 @@ class PairsForm(DocumentedModel):
 
     model_config = closed_examples({"file": _TMX})
 
-    file: bytes
+    file: File
     """TMX; other languages in it are ignored, and units without both languages are counted as skipped."""
 
 
@@ -128,9 +129,11 @@ class MemoriesResponse(DocumentedModel):
 class PairsQuery(DocumentedModel):
     """One page of the pairs."""
 
-    limit: int = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Count = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
     """Maximum number of pairs on the page."""
-    cursor: str = Field(pattern="^([0-9a-f]{32})?$", default="")
+    cursor: str = Field("", pattern="^[0-9a-f]{32}$")
     """`next_cursor` of the page before; omitted for the first page."""
 
 
@@ -151,14 +154,11 @@ class PairsResponse(DocumentedModel):
 
 
 class ReceivedPairs:
-    """The pairs of a request, from JSON or from a TMX file. Iterating over them raises ApiError."""
+    """The pairs of a request, from JSON or from a TMX file. Iterating over them, once, raises ApiError."""
 
-    def __init__(self, fields: Fields, pair: Pair, reader: RecordReader) -> None:
-        upload = fields.upload("file")
-        self._tmx = None if upload is None else TmxPairs(upload.file, pair, reader)
-        self._items = fields.json.get("pairs")
-        if (self._tmx is None) is (self._items is None):
-            raise field_error("pairs", "must be in JSON, or a form must have a TMX file as `file`")
+    def __init__(self, sent: PairsIn | PairsForm, pair: Pair, reader: RecordReader) -> None:
+        self._sent = sent
+        self._tmx = TmxPairs(sent.file.file, pair, reader) if isinstance(sent, PairsForm) else None
 
     @property
     def num_skipped(self) -> int:
@@ -167,39 +167,14 @@ class ReceivedPairs:
 
     def __iter__(self) -> Iterator[SegmentPair]:
         """Yield the pairs."""
-        if self._tmx is None:
-            yield from _json_pairs(self._items)
-            return
-        try:
-            yield from self._tmx
-        except FileFormatError as error:
-            raise field_error("file", error.problem) from error
-
-
-def read_new_memory(fields: Fields) -> tuple[str, Pair]:
-    """Return name and languages of a new memory. Raises ApiError."""
-    fields.check_known((MemoryForm if fields.uploads else MemoryIn).model_fields)
-    name, source, target = map(fields.required, ("name", "source", "target"))
-    return name, Pair(source, target)
-
-
-def read_suggestion(fields: Fields) -> tuple[Pair, SegmentPair]:
-    """Return the languages and the texts of a suggestion. Raises ApiError."""
-    fields.check_known(SuggestionIn.model_fields)
-    text, translation, source, target = map(fields.required, ("text", "translation", "source", "target"))
-    return Pair(source, target), SegmentPair(text, translation)
-
-
-def read_page_query(fields: Fields) -> tuple[int, str | None]:
-    """Return limit and cursor of a page. Raises ApiError."""
-    fields.check_known(PairsQuery.model_fields)
-    limit = fields.integer("limit")
-    if limit is not None and not 1 <= limit <= MAX_PAGE_LENGTH:
-        raise field_error("limit", f"must be 1 to {MAX_PAGE_LENGTH}")
-    cursor = fields.string("cursor") or None
-    if cursor is not None and (len(cursor) != CURSOR_LENGTH or set(cursor) - set("0123456789abcdef")):
-        raise field_error("cursor", "must be the cursor that an earlier page returned")
-    return PAGE_LENGTH if limit is None else limit, cursor
+        if isinstance(self._sent, PairsIn):
+            for each in read_records(self._sent.pairs, "pairs"):
+                yield SegmentPair(each.source, each.target)
+        elif self._tmx is not None:
+            try:
+                yield from self._tmx
+            except FileFormatError as error:
+                raise field_error("file", error.problem) from error
 
 
 def present_memory(memory: Memory) -> dict[str, Any]:
@@ -220,15 +195,3 @@ def present_pairs(found: Sequence[StoredPair], limit: int) -> dict[str, Any]:
         "pairs": [{"id": one.id, "source": one.pair.source, "target": one.pair.target} for one in shown],
         "next_cursor": shown[-1].id if len(found) > limit else None,
     }
-
-
-def _json_pairs(items: object) -> Iterator[SegmentPair]:
-    if not isinstance(items, list):
-        raise field_error("pairs", "must be an array of objects with `source` and `target`")
-    for position, item in enumerate(items):
-        if not isinstance(item, dict) or set(item) != {"source", "target"}:
-            raise field_error(f"pairs[{position}]", "must be an object with `source` and `target` alone")
-        for side in ("source", "target"):
-            if not isinstance(item[side], str):
-                raise field_error(f"pairs[{position}].{side}", "must be a string")
-        yield SegmentPair(item["source"], item["target"])

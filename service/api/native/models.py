@@ -17,7 +17,7 @@ from service.api.model_list import ModelList, listed_models
 from service.api.services import Services
 from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
-from service.http.fields import reject_query
+from service.http.fields import NoFields, read_url
 from service.http.openapi import (
     KEY_ERRORS,
     WITH_KEY,
@@ -231,7 +231,7 @@ def model_routes(services: Services) -> APIRouter:
             """Scan the models' folders. Requests in progress finish with the models they began with."""
             if authenticator.accounts.requires_key:
                 await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)
-            reject_query(connection)
+            read_url(connection, NoFields)
             return present_reload(await services.watcher.look())
 
     return routes

@@ -10,7 +10,8 @@ from service.accounts.keys import Caller, Scope
 from service.formats.isolation import RecordReader
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
-from service.http.fields import Fields, read_fields
+from service.http.fields import Fields, NoFields, read_fields
+from service.http.validation import Model
 from service.work.file_work import FileWork
 from service.work.threads import run_in_thread
 
@@ -40,18 +41,17 @@ class OwnerAccess:
 
     async def delete(self, connection: Request, delete: Callable[[str | None], Result]) -> Result:
         """Do the same for a deletion; reject fields, which the caller may have meant to restrict it."""
-        owner, _ = await self.read(connection, lambda fields: fields.check_known(()))
+        owner, _ = await self.read(connection, NoFields)
         return await run_in_thread(lambda: delete(owner))
 
     async def owner(self, connection: Request) -> str | None:
         """Return the owner of the caller's glossaries and memories."""
         return (await self.caller(connection)).key_id
 
-    async def read(self, connection: Request, read: Callable[[Fields], Result]) -> tuple[str | None, Result]:
-        """Return the owner and what `read` finds in the fields, on a thread."""
+    async def read(self, connection: Request, model: type[Model]) -> tuple[str | None, Model]:
+        """Return the owner and the fields."""
         owner = await self.owner(connection)
-        fields = await read_fields(connection)
-        return owner, await run_in_thread(lambda: read(fields))
+        return owner, (await read_fields(connection)).read(model)
 
     async def import_records(
         self,

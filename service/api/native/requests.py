@@ -1,9 +1,9 @@
 """Request models; the OpenAPI document contains their schemas."""
 
 from dataclasses import fields
-from typing import Annotated, Any
+from typing import Annotated, Self
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from dragoman import DecodingOptions
@@ -15,6 +15,7 @@ from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.json_terms import read_request_terms
 from service.glossaries.terminology import MAX_TERMS
 from service.http.openapi import DocumentedModel, examples
+from service.http.validation import Texts, listed
 from service.settings.groups import MAX_TEXTS
 from service.text.modes import PlaceholderMode
 from service.translation.memory import MemoryUse
@@ -23,44 +24,13 @@ from service.translation.request import TranslationRequest
 from service.translation.terms import find_terms
 
 DEFAULTS = DecodingOptions()
-MAX_FIELDS = 100
 DEFAULT_MATCHES, MAX_MATCHES = 3, 10
-
-
-def text_tag(text: Any) -> str | None:
-    """Return which of two types a text has: a string, or a list."""
-    if isinstance(text, str):
-        return "one"
-    return "several" if isinstance(text, list) else None
-
-
-Texts = Annotated[
-    Annotated[str, Tag("one")]
-    | Annotated[list[str], Field(max_length=MAX_TEXTS, fail_fast=True), Tag("several")],
-    Discriminator(
-        text_tag,
-        custom_error_type="text_type",
-        custom_error_message="Input should be a string or a list of strings",
-    ),
-]
 
 
 class StrictRequest(DocumentedModel):
     """Base of all requests: reads no number from a string or a boolean, and ignores no field."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _has_few_fields(cls, body: object) -> object:
-        """Reject too many fields: to report each unknown name would block the event loop for a second."""
-        if isinstance(body, dict) and len(body) > MAX_FIELDS:
-            raise PydanticCustomError(
-                "too_many_fields",
-                "{count} fields; known are {known}",
-                {"count": len(body), "known": ", ".join(cls.model_fields)},
-            )
-        return body
 
 
 class SamplingIn(StrictRequest):
@@ -92,6 +62,16 @@ class TermIn(StrictRequest):
     """The translation to use, in the inflection that fits."""
     targets: Annotated[list[str], Field(max_length=MAX_FORMS, fail_fast=True)] | None = None
     """Several allowed translations instead, the preferred one first. Without any, the words are kept."""
+
+    @model_validator(mode="after")
+    def _has_one_kind(self) -> Self:
+        if self.target is not None and self.targets is not None:
+            raise PydanticCustomError("two_kinds", "has `target` and `targets`; send one of them")
+        return self
+
+    def entry(self) -> tuple[str, list[str]]:
+        """Return the term and its translations."""
+        return self.source, (self.targets or []) if self.target is None else [self.target]
 
 
 class TranslateRequest(StrictRequest):
@@ -189,7 +169,7 @@ class TranslateRequest(StrictRequest):
 
     def texts(self) -> list[str]:
         """Return the texts, one or many."""
-        return [self.text] if isinstance(self.text, str) else self.text
+        return listed(self.text)
 
     def memory_use(self) -> MemoryUse | None:
         """Return which translation memory is used; None for none."""
@@ -203,9 +183,13 @@ class TranslateRequest(StrictRequest):
             GlossaryInvalid: a term cannot be used.
             UnknownGlossary: the caller has no such glossary.
         """
-        items = [term.model_dump(exclude_none=True) for term in self.terms]
         named = [] if self.glossary is None else [self.glossary]
-        terminology = await find_terms(glossaries, caller, named, read_request_terms(items, self.forbidden))
+        terminology = await find_terms(
+            glossaries,
+            caller,
+            named,
+            read_request_terms([term.entry() for term in self.terms], self.forbidden),
+        )
         return TranslationRequest(
             tuple(self.texts()),
             self.target,
@@ -278,4 +262,4 @@ class DetectRequest(StrictRequest):
 
     def texts(self) -> list[str]:
         """Return the texts, one or many."""
-        return [self.text] if isinstance(self.text, str) else self.text
+        return listed(self.text)

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag
 from pydantic_core import PydanticCustomError
 
 from service.api.openai.errors import rejected
 from service.http.openapi import DocumentedModel, examples
+from service.http.validation import ONE, SEVERAL, text_tag
 
 MAX_MESSAGES, MAX_PARTS = 10_000, 1000
 
@@ -41,14 +42,23 @@ class ChatPart(DocumentedModel):
     """The text."""
 
 
+Content = Annotated[
+    Annotated[str, Tag(ONE)]
+    | Annotated[list[ChatPart], Field(max_length=MAX_PARTS, fail_fast=True), Tag(SEVERAL)],
+    Discriminator(
+        text_tag, custom_error_type="text_type", custom_error_message="must be a string or an array of parts"
+    ),
+]
+
+
 class ChatMessage(DocumentedModel):
     """A message of a conversation; other fields are ignored."""
 
     model_config = ConfigDict(strict=True)
 
     role: str
-    """Author of the message: `user`, `system`, `developer`, or another one whose messages are ignored."""
-    content: str | Annotated[list[ChatPart], Field(max_length=MAX_PARTS, fail_fast=True)] | None = None
+    """Who says it: `user`, `system`, `developer`, or another one whose messages are ignored."""
+    content: Content | None = None
     """Text, or a list of parts of type `text`, which are joined by line breaks."""
 
     def text(self, parameter: str) -> str:

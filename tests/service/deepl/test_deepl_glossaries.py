@@ -282,7 +282,7 @@ def test_a_glossary_may_begin_empty(form: Form, client: deepl.DeepLClient) -> No
         ({"dictionaries[0].words": "x"}, "dictionaries[0].words: is not known"),
         ({"dictionaries[00].entries": "x"}, "dictionaries[00].entries: is not known"),
         ({"dictionaries[0][entries]": "x"}, "dictionaries[0][entries]: is not known"),
-        ({"dictionaries[1].source_lang": "de"}, "dictionaries[1].target_lang: is missing"),
+        ({"dictionaries[1].source_lang": "de"}, "3 fields are invalid"),
     ],
 )
 def test_no_field_of_a_form_is_dropped(form: Form, changes: dict[str, str], named: str) -> None:

@@ -9,6 +9,7 @@ from dragoman.terms import Term
 from dragoman.types import Pair
 from service.accounts.database import Database
 from service.accounts.keys import ANONYMOUS
+from service.api.native.requests import TermIn
 from service.glossaries import glossary_service
 from service.glossaries.entries import Dictionary
 from service.glossaries.errors import GlossaryInvalid, UnknownGlossary
@@ -104,51 +105,33 @@ def test_another_callers_glossary_is_unknown(service: GlossaryService) -> None:
 
 
 def test_terms_in_json_are_presented_as_they_were_sent() -> None:
-    items = [
+    items: list[dict[str, object]] = [
         {"source": "Hund", "target": "dog"},
         {"source": "Katze", "targets": ["cat", "tomcat"]},
         {"source": "Dragoman"},
     ]
-    assert present_terms(read_request_terms(items, ()).terms) == items
+    entries = [TermIn.model_validate(item).entry() for item in items]
+    assert present_terms(read_request_terms(entries, ()).terms) == items
 
 
 @pytest.mark.parametrize(
-    ("items", "field", "problem"),
+    ("items", "problem"),
     [
-        ("x", "terms", "must be an array"),
-        (["x"], "terms[0]", "must be an object"),
-        ([{"target": "x"}], "terms[0]", "string `source`"),
-        ([{"source": "a", "target": 1}], "terms[0]", "`target` must be a string"),
-        ([{"source": "a", "targets": [1]}], "terms[0]", "`targets` an array of strings"),
-        ([{"source": "a", "target": "b", "targets": ["c"]}], "terms[0]", "send one of them"),
-        ([{"source": "a", "word": "b"}], "terms[0]", "'word' is not known"),
-        ([{"source": "a"}, {"source": " "}], "terms", "terms[1]: the source term is empty"),
-        (
-            [{"source": "a"}, {"source": "a", "target": "b"}],
-            "terms",
-            "terms[1] repeats the source term of terms[0]",
-        ),
-        (
-            [{"source": "a", "targets": [str(i) for i in range(17)]}],
-            "terms",
-            "17 target terms; the limit is 16",
-        ),
-        (
-            [{"source": str(i)} for i in range(1001)],
-            "terms",
-            "more than 1000 entries; store them as a glossary",
-        ),
+        ([("a", []), (" ", [])], "terms[1]: the source term is empty"),
+        ([("a", []), ("a", ["b"])], "terms[1] repeats the source term of terms[0]"),
+        ([("a", [str(i) for i in range(17)])], "17 target terms; the limit is 16"),
+        ([(str(i), []) for i in range(1001)], "more than 1000 entries; store them as a glossary"),
     ],
 )
-def test_a_term_that_cannot_be_used_is_named(items: object, field: str, problem: str) -> None:
+def test_a_term_that_cannot_be_used_is_named(items: list[tuple[str, list[str]]], problem: str) -> None:
     with pytest.raises(GlossaryInvalid) as refused:
         read_request_terms(items, ())
-    assert refused.value.field == field
+    assert refused.value.field == "terms"
     assert problem in refused.value.problem
 
 
 @pytest.mark.parametrize("forbidden", [[""], ["x" * 201], ["x"] * 1001])
 def test_forbidden_phrases_that_cannot_be_used_are_rejected(forbidden: list[str]) -> None:
     with pytest.raises(InputError) as refused:
-        read_request_terms(None, forbidden)
+        read_request_terms([], forbidden)
     assert refused.value.field == "forbidden"

@@ -95,21 +95,21 @@ def test_fields_may_be_in_json_a_form_or_the_url(http: httpx.Client, method: str
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"q": None}, "q: is missing; send one text or more"),
+        ({"q": None}, "q: is missing. One text or up to 128; forms and URLs repeat the field."),
         ({"q": []}, "q: is missing; send one text or more"),
         ({"q": 1}, "q: must be a string or an array of strings"),
         ({"q": ["a", 1]}, "q[1]: must be a string"),
         ({"q": ["a", "unusable"]}, "q[1]: is not usable"),
         ({"q": "unusable"}, "q: is not usable"),
-        ({"target": ""}, "target: is missing; name the language to translate into"),
-        ({"format": "xml"}, "format: must be one of html, text, or omitted"),
-        ({"model": "projects/p/models/m"}, "model: must be one of nmt, base, or omitted"),
+        ({"target": ""}, "target: is missing. Code of the target language."),
+        ({"format": "xml"}, "format: must be one of html, text"),
+        ({"model": "projects/p/models/m"}, "model: must be one of nmt, base"),
         ({"cid": ["a"]}, "cid: customizations are not supported; send the request without ids"),
         (
             {"fields": "data"},
-            "fields: is unknown or not supported; known are q, target, source, format, model, cid, key",
+            "fields: is not known; known are q, target, source, format, model, cid, key",
         ),
-        ({"alt": "media"}, "alt: must be one of json, or omitted"),
+        ({"alt": "media"}, "alt: must be json, or omitted"),
     ],
 )
 def test_unusable_fields_are_reported(http: httpx.Client, fields: dict[str, object], message: str) -> None:

@@ -1,6 +1,7 @@
 """Chat completions: OpenAI's own client works unchanged, and what requests by hand may have."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
@@ -241,7 +242,7 @@ def test_other_parameters_are_rejected_by_name(http: httpx.Client, parameters: d
 
     status, code, parameter, _ = error_of(response)
     assert (status, code) == (400, "invalid_value")
-    assert str(parameter).partition("[")[0] == next(iter(parameters))
+    assert re.split(r"[.[]", str(parameter))[0] == next(iter(parameters))
 
 
 def test_of_two_limits_of_tokens_the_lower_counts(http: httpx.Client) -> None:
@@ -258,7 +259,7 @@ def test_of_two_limits_of_tokens_the_lower_counts(http: httpx.Client) -> None:
         ([{"role": "tool", "content": "a", "tool_call_id": "1"}], "messages"),
         ([{"role": "user"}], "messages[0]"),
         ([USER, {"role": "user", "content": None}], "messages[1]"),
-        ([{"role": "user", "content": 1}], "messages[0]"),
+        ([{"role": "user", "content": 1}], "messages[0].content"),
         ([{"role": "user", "content": []}], "messages[0]"),
         ([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "a"}}]}], "messages[0][0]"),
         ([{"role": "user", "content": "unusable"}], "messages[0].content"),

@@ -2,117 +2,86 @@
 
 import json
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from fastapi import Request
+from pydantic import BaseModel, Field
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.types import Formality
 from service.api.native.jobs.responses import JobOptionsIn
+from service.api.native.requests import TermIn
 from service.formats.entries import FileFormatError
 from service.formats.registry import requested_output
 from service.formats.review_marks import ReviewMarks
 from service.glossaries.json_terms import read_request_terms
-from service.glossaries.terminology import RequestTerms
-from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
+from service.glossaries.terminology import MAX_TERMS, RequestTerms
+from service.http.errors import ApiError, ErrorKind, field_error
 from service.http.fields import MULTIPART, Fields, media_type_of, read_query
 from service.http.file_names import base_name
 from service.http.forms import FormError, FormParser, PartLimits
 from service.http.request_bodies import require_no_encoding
+from service.http.validation import listed, validate
 from service.jobs.job import JobRequest
-from service.text.modes import PlaceholderMode
-from service.translation.options import OnFailure, TranslationOptions
+from service.translation.options import TranslationOptions
 from service.work.threads import run_in_thread
 
-KNOWN = tuple(JobOptionsIn.model_fields)
-MAX_COLUMNS = 64
-MAX_COLUMN_LENGTH = 200
+
+class OwnTerms(BaseModel):
+    """The terms that a request itself has."""
+
+    terms: list[TermIn] = Field(max_length=MAX_TERMS, fail_fast=True)
 
 
-def read_job_request(fields: Fields, sent_name: str) -> JobRequest:
-    """Return the job request, with each field checked against its limits. Language codes are not checked.
+def read_job_request(sent: JobOptionsIn, sent_name: str) -> JobRequest:
+    """Return the job request. Language codes are not checked.
 
     Args:
-        fields: all fields but the file.
-        sent_name: name of the file if no field overrides it.
+        sent: the options.
+        sent_name: name of the file if no option overrides it.
 
     Raises:
-        ApiError: fields cannot be used; the error names them.
+        ApiError: the file's name or the format of its translation cannot be used.
     """
-    problems = [
-        FieldProblem(field=name[:80], problem=f"is not known; known are file, {', '.join(KNOWN)}")
-        for name in fields.names()
-        if name not in KNOWN
-    ]
-    if problems:
-        raise invalid_input(problems, total=len(problems))
-    file_name = base_name(fields.string("file_name") or sent_name)
-    return JobRequest(
-        file_name=file_name,
-        source=_code(fields, "source"),
-        target=_code(fields, "target"),
-        options=_options(fields),
-        columns=_columns(fields.strings("columns") or ()),
-        glossary_id=_code(fields, "glossary"),
-        memory_id=_code(fields, "memory"),
-        output=_output(fields.string("output_format") or "", file_name),
-    )
-
-
-def _options(fields: Fields) -> TranslationOptions:
-    review = fields.choice("review", ReviewMarks) or ReviewMarks.MARK
-    return TranslationOptions(
-        DecodingOptions(
-            formality=fields.choice("formality", Formality), return_scores=review is ReviewMarks.CONFIDENCE
-        ),
-        _code(fields, "model"),
-        fields.choice("placeholders", PlaceholderMode) or PlaceholderMode.AUTO,
-        fields.choice("on_failure", OnFailure) or OnFailure.SOURCE,
-        review,
-    )
-
-
-def _output(output_format: str, file_name: str) -> str:
+    file_name = base_name(sent.file_name or sent_name)
     try:
-        return requested_output(file_name, output_format)
+        output = requested_output(file_name, sent.output_format)
     except FileFormatError as error:
         raise field_error("output_format", error.problem) from error
+    return JobRequest(
+        file_name=file_name,
+        source=sent.source or None,
+        target=sent.target or None,
+        options=TranslationOptions(
+            DecodingOptions(formality=sent.formality, return_scores=sent.review is ReviewMarks.CONFIDENCE),
+            sent.model or None,
+            sent.placeholders,
+            sent.on_failure,
+            sent.review,
+        ),
+        columns=tuple(filter(None, listed(sent.columns))),
+        glossary_id=sent.glossary or None,
+        memory_id=sent.memory or None,
+        output=output,
+    )
 
 
-def read_own_terms(fields: Fields) -> RequestTerms:
-    """Return the terms in a request's own fields: `terms`, in JSON, and `forbidden`, which may be repeated.
+def read_own_terms(sent: JobOptionsIn) -> RequestTerms:
+    """Return the terms in a request's own options.
 
     Raises:
-        ApiError: a field has another type.
+        ApiError: they are not JSON of that form.
         GlossaryInvalid, InputError: a term cannot be used.
     """
-    text = fields.string("terms")
     try:
-        items = json.loads(text) if text else None
+        items = json.loads(sent.terms or "[]")
     except (ValueError, RecursionError) as error:
         raise field_error("terms", "is not JSON; send an array of objects with `source`") from error
-    return read_request_terms(items, [phrase for phrase in fields.strings("forbidden") or () if phrase])
-
-
-def _code(fields: Fields, name: str) -> str | None:
-    """Return a language code or model name; None for an empty field, as browsers' forms send it."""
-    value = fields.string(name) or None
-    if value is not None and not value.isprintable():
-        raise field_error(name, "has unprintable characters; remove them")
-    return value
-
-
-def _columns(columns: Sequence[str]) -> tuple[str, ...]:
-    found = tuple(column for column in columns if column)
-    if len(found) > MAX_COLUMNS:
-        raise field_error("columns", f"{len(found)} columns exceed the limit of {MAX_COLUMNS}")
-    if any(len(column) > MAX_COLUMN_LENGTH or "\0" in column for column in found):
-        raise field_error("columns", f"each must have at most {MAX_COLUMN_LENGTH} characters, and no NUL")
-    return found
+    terms = [term.entry() for term in validate(OwnTerms, {"terms": items}).terms]
+    return read_request_terms(terms, list(filter(None, listed(sent.forbidden))))
 
 
 JSON_LINES = ("application/x-ndjson", "application/jsonl")

@@ -3,48 +3,75 @@
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Literal
+from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, ConfigDict, Field
+from pydantic_core import PydanticCustomError
 
 from dragoman.types import Formality
 from service.formats.review_marks import ReviewMarks
 from service.http.openapi import DocumentedModel, closed_examples, equal_fields
+from service.http.validation import Count, File, Texts, listed
 from service.jobs.job import Job, JobState
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure
 
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
+MAX_COLUMNS = 64
+MAX_COLUMN_LENGTH = 200
+
+
+def _require_printable(name: str) -> str:
+    if not name.isprintable():
+        raise PydanticCustomError("unprintable", "has unprintable characters; remove them")
+    return name
+
+
+def _check_columns(columns: str | list[str]) -> str | list[str]:
+    if len(named := listed(columns)) > MAX_COLUMNS:
+        problem = "{count} columns exceed the limit of {limit}"
+        raise PydanticCustomError("too_many", problem, {"count": len(named), "limit": MAX_COLUMNS})
+    if any(len(column) > MAX_COLUMN_LENGTH or "\0" in column for column in named):
+        raise PydanticCustomError(
+            "column", "each must have at most {limit} characters, and no NUL", {"limit": MAX_COLUMN_LENGTH}
+        )
+    return columns
+
+
+Name = Annotated[str, AfterValidator(_require_printable)]
+"""Code of a language, or name of a model."""
 
 
 class JobOptionsIn(DocumentedModel):
     """Options of a job: fields of a form, or parameters of the URL if the body is JSON lines."""
 
-    source: str = "auto"
+    model_config = ConfigDict(extra="forbid")
+
+    source: Name = ""
     """Language of the file, as in `de`; `auto` detects it from the beginning of the file."""
-    target: str = ""
+    target: Name = ""
     """Target language; may be omitted if the server has one for the source."""
-    model: str = ""
+    model: Name = ""
     """Name of the only model to use, or its folder's name."""
-    columns: list[str] = Field([])
+    columns: Annotated[Texts, AfterValidator(_check_columns)] = Field([])
     """Columns of a table, or keys of JSON lines, to translate; repeat it for several."""
-    on_failure: OnFailure | Literal[""] = OnFailure.SOURCE
-    """Text that is written for one that cannot be translated: the same text, or nothing."""
-    formality: Formality | Literal[""] = ""
-    """Form of address, with models that know one."""
-    placeholders: PlaceholderMode | Literal[""] = PlaceholderMode.AUTO
+    on_failure: OnFailure = OnFailure.SOURCE
+    """What to write for a text that cannot be translated: the text itself, or nothing."""
+    formality: Formality | None = None
+    """How the translation addresses people, with models that know forms of address."""
+    placeholders: PlaceholderMode = PlaceholderMode.AUTO
     """Whether placeholders (`{name}`, `%s`), ICU messages, addresses, paths and code are kept intact. `auto`:
     they are. `off`: texts go to the model as they are."""
-    review: ReviewMarks | Literal[""] = ReviewMarks.MARK
+    review: ReviewMarks = ReviewMarks.MARK
     """Marks of translations for reviewers, in po, xliff and tmx. `mark`: state and author; `confidence`: the
     confidence, too; `off`: none."""
-    memory: str = ""
+    memory: Name = ""
     """Id of a translation memory, whose exact matches are used instead of the model."""
-    glossary: str = ""
+    glossary: Name = ""
     """Id of a glossary, whose entries are copied: later changes have no effect on the job."""
     terms: str = ""
     """Terms in JSON, as in `[{"source": "Hund", "target": "hound"}]`; see `/v1/translate`."""
-    forbidden: list[str] = Field([])
+    forbidden: Texts = Field([])
     """Phrases of the target language that no translation may contain; repeat it for several."""
     file_name: str = ""
     """Replaces the file's own name; its suffix selects the format."""
@@ -57,18 +84,20 @@ class CreateJobForm(JobOptionsIn):
 
     model_config = closed_examples({"file": "Ein Hund rennt.", "target": "en", "file_name": "letter.txt"})
 
-    file: bytes
+    file: File
     """The file to translate."""
 
 
 class ListJobsQuery(DocumentedModel):
     """One page of the list of jobs."""
 
-    limit: int = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
+    model_config = ConfigDict(extra="forbid")
+
+    limit: Count = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
     """Maximum number of jobs on the page."""
-    cursor: str = Field(pattern="^([0-9a-f]{32})?$", default="")
+    cursor: str = Field("", pattern="^[0-9a-f]{32}$")
     """`next_cursor` of the page before; omitted for the first page."""
-    state: JobState | Literal[""] = ""
+    state: JobState | None = None
     """Only jobs in this state."""
 
 

@@ -20,10 +20,9 @@ from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
-from service.http.fields import Fields, reject_query
-from service.http.forms import FormError, read_urlencoded
+from service.http.fields import NoFields, read_url
 from service.jobs.errors import FileRejected, NoResult, UnknownJob
-from service.jobs.job import ID_LENGTH, Job, JobState, StoredFile, is_job_id
+from service.jobs.job import Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_of_key
@@ -156,10 +155,11 @@ class JobAuthenticator:
         await run_storage_call(lambda: self.store.check_space(caller.key_id))
         async with self.job_service.folder() as folder:
             received = await receive(connection, folder, max_bytes)
-            job_request = read_job_request(received.fields, received.name)
+            sent = received.fields.read(responses.JobOptionsIn)
+            job_request = read_job_request(sent, received.name)
             job_request = await self.job_service.apply_memory(job_request, caller)
             named = [] if job_request.glossary_id is None else [job_request.glossary_id]
-            terms = await find_terms(self.glossaries, caller, named, read_own_terms(received.fields))
+            terms = await find_terms(self.glossaries, caller, named, read_own_terms(sent))
             self.job_service.require_pair(job_request, terms)
             try:
                 upload = UploadedFile(received.path, job_request, terms=terms)
@@ -210,7 +210,7 @@ def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int
     async def delete_job(connection: Request) -> Response:
         """Refund what was charged for texts that were not translated."""
         job = await jobs.find(connection)
-        reject_query(connection)
+        read_url(connection, NoFields)
         if job.has_ended:
             await jobs.job_service.remove(job)
             return Response(status_code=204)
@@ -233,10 +233,12 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     async def list_jobs(connection: Request) -> Response:
         """Return one page of jobs. All callers without a key share their jobs."""
         caller = await jobs.authenticate(connection)
-        limit, cursor, state = _read_page_query(connection)
-        page = await run_storage_call(lambda: store.page(caller.key_id, limit + 1, cursor, state))
+        query = read_url(connection, responses.ListJobsQuery)
+        page = await run_storage_call(
+            lambda: store.page(caller.key_id, query.limit + 1, query.cursor or None, query.state)
+        )
         stored_bytes = await run_storage_call(lambda: stored_bytes_of_key(store.database, caller.key_id))
-        listed = responses.present_page(page, limit, stored_bytes, store.limits.max_bytes_of_key)
+        listed = responses.present_page(page, query.limit, stored_bytes, store.limits.max_bytes_of_key)
         return SafeJSONResponse(listed.model_dump(mode="json"))
 
     @routes.get(
@@ -372,23 +374,3 @@ async def _file(
     # A missing file must raise before the response begins.
     first = await run_storage_call(lambda: next(pieces, b""))
     return StreamingResponse(chain((first,), pieces), 200 if part.is_whole else 206, headers, media_type)
-
-
-def _read_page_query(connection: Request) -> tuple[int, str | None, JobState | None]:
-    try:
-        fields = Fields(form=read_urlencoded(connection.scope["query_string"]))
-    except FormError as error:
-        raise field_error("limit", f"the URL's query is invalid: {error}") from error
-    for name in fields.names():
-        if name not in {"limit", "cursor", "state"}:
-            raise field_error(name[:80], "is not known; known are limit, cursor, state")
-    limit = fields.integer("limit")
-    if limit is not None and not 1 <= limit <= responses.MAX_PAGE_LENGTH:
-        raise field_error("limit", f"must be 1 to {responses.MAX_PAGE_LENGTH}")
-    cursor = fields.string("cursor")
-    if cursor is not None and (len(cursor) != ID_LENGTH or set(cursor) - set("0123456789abcdef")):
-        raise field_error("cursor", "must be the cursor that an earlier page returned")
-    state = fields.string("state")
-    if state is not None and state not in set(JobState):
-        raise field_error("state", f"must be one of {', '.join(JobState)}")
-    return limit or responses.PAGE_LENGTH, cursor, None if state is None else JobState(state)
