@@ -3,7 +3,7 @@
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from io import BytesIO
 from random import Random
@@ -29,8 +29,8 @@ NUM_NODES = 500_000
 NUM_ROWS, REPEATED_CHARACTERS = 20_000, 5_000
 NUM_ENTRIES = 9_000
 ALIKE = "Das Kind spielt mit dem Hund im Garten. " * 5
-NUM_TERMS, NUM_IMPORTED_PAIRS, NUM_PAIRS = 300_000, 40_000, 99_000
-"""Numbers a little under the limits of a body, of one with a memory, and of a memory."""
+NUM_TERMS, NUM_IMPORTED_PAIRS, NUM_PAIRS, NUM_ENTRIES = 300_000, 40_000, 99_000, 9_900
+"""Numbers a little under the limits of a body, of one with a memory, of a memory, and of a glossary."""
 NUM_LINES, NUM_GZIP_LINES, NUM_LONG_LINES = 2_000, 500_000, 2_000_000
 DEPTH = 2000
 BOMB_BYTES = 64 * 2**20
@@ -105,10 +105,31 @@ def file_bomb(random: Random, _sentences: list[str]) -> Post:
 
 def large_unit(random: Random, _sentences: list[str]) -> Post:
     """Return a memory or a glossary whose only unit has millions of nodes."""
-    path, root, unit = random.choice([("/v1/memories", "tmx", "tu"), ("/v1/glossaries", "tbx", "termEntry")])
-    content = f"<{root}><{unit}>{'<a/>' * NUM_NODES}</{unit}></{root}>".encode()
+    path = random.choice(["/v1/memories", "/v1/glossaries"])
     fields = {"name": "x", "source": "de", "target": "en"}
-    return Post(path, MULTIPART, encode_form(fields, f"a.{root}", content))
+    return Post(path, MULTIPART, encode_form(fields, *large_files(path)[0]))
+
+
+@cache
+def large_files(path: str) -> Sequence[tuple[str, bytes]]:
+    """Return names and contents of files for a path: one unit of millions of nodes, and many units."""
+    root, unit, template, count = _UNITS[path]
+    units = "".join(map(template.format, range(count)))
+    nodes = f"<{root}><{unit}>{'<a/>' * NUM_NODES}</{unit}></{root}>"
+    many = f'<{root}><header srclang="de"/><body>{units}</body></{root}>'
+    return [(f"a.{root}", content.encode()) for content in (nodes, many)]
+
+
+_TU = '<tu><tuv xml:lang="de"><seg>Hund {}</seg></tuv><tuv xml:lang="en"><seg>dog</seg></tuv></tu>'
+_ENTRY = (
+    '<termEntry><langSet xml:lang="de"><tig><term>Hund {}</term></tig></langSet>'
+    '<langSet xml:lang="en"><tig><term>dog</term></tig></langSet></termEntry>'
+)
+_UNITS: Mapping[str, tuple[str, str, str, int]] = {
+    "/v1/memories": ("tmx", "tu", _TU, NUM_PAIRS),
+    "/v1/glossaries": ("tbx", "termEntry", _ENTRY, NUM_ENTRIES),
+}
+"""Root, name of a unit, a unit, and a number of units a little under the default limit, by path."""
 
 
 def large_job(random: Random, sentences: list[str]) -> Post:

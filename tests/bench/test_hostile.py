@@ -15,7 +15,6 @@ from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, with_key
 from bench.hostile.clients import BEHAVIOURS, LEFT, Record, Site, record_expected
 from bench.hostile.service import SETTINGS, make_site
 from bench.hostile.shares import measure_kind
-from bench.hostile.uploads import send, uploads
 from bench.processes import MIB, MemorySample
 from dragoman.bundle import open_bundle
 from tests.engine.routing.doubles import write_bundle
@@ -167,10 +166,3 @@ def test_latencies_alone_are_those_of_all_kinds_together() -> None:
 
     assert figures["alone"]["requests"]["statuses"] == {"200": 2}
     assert figures["kinds"]["a"]["requests"]["p99_ratio"] == 3.0
-
-
-def test_uploads_fit_the_default_limit_of_a_body(site: Site) -> None:
-    found = uploads()
-
-    assert max(len(one.body) for one in found.values()) < 10 * MIB
-    assert asyncio.run(send(site, found["XLIFF with deep nesting"], 1.0)) == 422

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from bench.hostile.attacks import bombs
+from bench.hostile.attacks import bombs, large_files
 from bench.processes import MIB, memory
-from tests.commands.faults.conftest import Server, StartServer
+from tests.commands.faults.conftest import LANGUAGES, Server, StartServer
 from tests.commands.faults.test_slow_files import LONG
 from tests.engine.routing.doubles import until
 
@@ -22,6 +22,19 @@ ENDED = {"done", "failed", "cancelled"}
 @pytest.fixture
 def server(start_server: StartServer) -> Server:
     return start_server(log_level="warning")
+
+
+@pytest.mark.timeout(120)
+@pytest.mark.parametrize("path", ["/v1/glossaries", "/v1/memories"])
+def test_a_file_of_many_units_or_a_large_one_does_not_grow_the_server(server: Server, path: str) -> None:
+    before_bytes = server.resident_bytes()
+
+    for name, content in large_files(path):
+        assert len(content) < 10 * MIB
+        sent = server.client.post(path, data={"name": "x", **LANGUAGES}, files={"file": (name, content)})
+        assert sent.status_code in {httpx.codes.CREATED, httpx.codes.UNPROCESSABLE_ENTITY}, sent.text
+
+    assert memory(server.process.pid).peak_bytes - before_bytes < MAX_GROWTH_BYTES
 
 
 @pytest.mark.timeout(120)
