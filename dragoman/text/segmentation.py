@@ -139,27 +139,6 @@ def fit_segments(
     return SegmentedText(tuple(segments), tuple(gaps))
 
 
-def split_to_fit(segment: str, count_tokens: Callable[[str], int], max_tokens: int) -> SegmentedText:
-    """Halve a segment at the best boundary near its middle, recursively, until every piece fits.
-
-    Equal halves keep the most context on both sides of a cut and bound the work: O(log n) rounds over the
-    segment's characters.
-
-    Args:
-        segment: a text, commonly one sentence.
-        count_tokens: returns the number of tokens of a piece.
-        max_tokens: maximum tokens per piece.
-
-    Returns:
-        The pieces, and any white space between them.
-
-    Raises:
-        InputError: a single character exceeds the limit.
-    """
-    boundaries = Boundaries(segment)
-    return _split_at_spans(segment, _halve_to_fit(boundaries, (0, len(segment)), count_tokens, max_tokens))
-
-
 def has_letters(text: str) -> bool:
     """Return whether there is anything to translate; segments without letters are copied."""
     return text[:1].isalpha() or any(map(str.isalpha, text))

@@ -1,20 +1,23 @@
 # ruff: noqa: RUF001 -- the signs of several scripts are meant as they stand
 import math
+from collections.abc import Callable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from dragoman.errors import InputError
+from dragoman.text.boundaries import Boundaries
 from dragoman.text.segmentation import (
     MAX_WORD_CHARACTERS,
     MAX_WORD_TOKENS,
     WINDOW_CHARS,
     SegmentedText,
+    _halve_to_fit,
+    _split_at_spans,
     fit_segments,
     has_letters,
     segment,
-    split_to_fit,
 )
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Splitting
@@ -23,6 +26,12 @@ SHARED_TOKENIZER = settings(suppress_health_check=[HealthCheck.function_scoped_f
 WORDY = st.lists(
     st.sampled_from([*"aä字😀\u0301\u200d.,;:!? \n\u00a0", "Hund", "läuft", ", ", ". "]), max_size=60
 )
+
+
+def split_to_fit(text: str, count_tokens: Callable[[str], int], max_tokens: int) -> SegmentedText:
+    """Halve a text that `fit_segments` might leave whole, or cut at its words first."""
+    pieces = _halve_to_fit(Boundaries(text), (0, len(text)), count_tokens, max_tokens)
+    return _split_at_spans(text, pieces)
 
 
 def words(text: str) -> int:
