@@ -9,18 +9,17 @@ from fastapi.security import APIKeyHeader, APIKeyQuery
 from pydantic import BaseModel
 
 from service.accounts.keys import Scope
+from service.api.catalogue import Catalogue, CatalogueCache, catalogue
 from service.api.google import schemas
-from service.api.google.errors import FORM, KEY_FIELD, ROOT, enter
+from service.api.google.errors import ERROR_FORM, KEY_FIELD, ROOT, enter
 from service.api.google.languages import google_code, list_languages, resolve
 from service.api.languages import RoutesCache
-from service.api.libretranslate.languages import Catalogue, CatalogueCache, catalogue
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import ApiDefinition, Services
 from service.http.errors import SafeJSONResponse, field_error
 from service.http.fields import Fields
-from service.http.openapi import FORM as FORM_TYPE
-from service.http.openapi import JSON, WITH_KEY, operation_ids, query_parameters, request_of
+from service.http.openapi import FORM, JSON, WITH_KEY, operation_ids, query_parameters, request_of
 from service.http.validation import Model, listed
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.request import AUTO, TranslationRequest, TranslationResult
@@ -63,7 +62,7 @@ def google_api(services: Services) -> ApiDefinition:
     _add_translation(routes, services, catalogues)
     _add_detection(routes, services)
     _add_languages(routes, services, catalogues)
-    return ApiDefinition(routes, FORM)
+    return ApiDefinition(routes, ERROR_FORM)
 
 
 def _add_translation(routes: APIRouter, services: Services, catalogues: CatalogueCache) -> None:
@@ -86,7 +85,7 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
         "",
         name="translate_posted",
         summary="Translate texts",
-        openapi_extra=request_of(schemas.GoogleTranslateRequest, [JSON, FORM_TYPE]),
+        openapi_extra=request_of(schemas.GoogleTranslateRequest, [JSON, FORM]),
         **documented,
     )
     async def translate(connection: Request) -> Response:
@@ -118,7 +117,7 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
         "/detect",
         name="detect_posted",
         summary="Detect the languages of texts",
-        openapi_extra=request_of(schemas.GoogleDetectRequest, [JSON, FORM_TYPE]),
+        openapi_extra=request_of(schemas.GoogleDetectRequest, [JSON, FORM]),
         **documented,
     )
     async def detect(connection: Request) -> Response:
@@ -152,7 +151,7 @@ def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueC
     @routes.post(
         "/languages",
         name="languages_posted",
-        openapi_extra=request_of(schemas.GoogleLanguagesQuery, [JSON, FORM_TYPE]),
+        openapi_extra=request_of(schemas.GoogleLanguagesQuery, [JSON, FORM]),
         **documented,
     )
     async def languages(connection: Request) -> Response:

@@ -66,7 +66,7 @@ def error_body(error: ApiError) -> dict[str, object]:
     return {"error": body}
 
 
-FORM = ErrorForm((ROOT,), error_body, GOOGLE_STATUSES)
+ERROR_FORM = ErrorForm((ROOT,), error_body, GOOGLE_STATUSES)
 
 
 async def enter(

@@ -6,7 +6,7 @@ from functools import lru_cache
 from langcodes import Language
 from langcodes.tag_parser import LanguageTagError
 
-from service.api.libretranslate.languages import Catalogue, present_code
+from service.api.catalogue import Catalogue, present_code
 from service.http.errors import field_error
 
 GOOGLE_CODES: Mapping[str, str] = {"zh-hans": "zh-CN", "zh-hant": "zh-TW"}

@@ -7,10 +7,10 @@ from fastapi import APIRouter
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
+from service.api.catalogue import catalogue
 from service.api.languages import RoutesCache
 from service.api.libretranslate.errors import PATHS, TRANSLATE_FILE, error_form
 from service.api.libretranslate.files import file_routes
-from service.api.libretranslate.languages import catalogue
 from service.api.libretranslate.responses import errors_of
 from service.api.libretranslate.texts import server_routes, text_routes
 from service.api.services import ApiDefinition, Services

@@ -8,8 +8,8 @@ from fastapi import APIRouter, Request
 from starlette.responses import Response, StreamingResponse
 
 from service.accounts.keys import Caller, Scope
+from service.api.catalogue import CatalogueCache
 from service.api.libretranslate import errors
-from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import LanguagePair, find_pair
 from service.api.libretranslate.responses import WITH_ANY_KEY, TranslatedFile, errors_of
 from service.api.libretranslate.schemas import TranslateFileForm

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman import DecodingOptions
+from service.api.catalogue import Catalogue, present_code
 from service.api.languages import english_name
 from service.api.libretranslate import errors
-from service.api.libretranslate.languages import Catalogue, present_code
 from service.api.libretranslate.schemas import LibreTranslateRequest
 from service.http.errors import ApiError, ErrorKind, field_error
 from service.http.fields import Fields

@@ -8,8 +8,8 @@ from fastapi.params import Depends
 from fastapi.security import APIKeyQuery
 from pydantic import Field
 
+from service.api.catalogue import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.errors import STATUSES
-from service.api.libretranslate.languages import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.requests import LibreTranslateParameters
 from service.formats.registry import installed_suffixes
 from service.http.errors import ErrorKind

@@ -7,9 +7,9 @@ from starlette.responses import Response
 
 from dragoman.types import Pair as LanguagePair
 from service.accounts.keys import Scope
+from service.api.catalogue import CatalogueCache
 from service.api.libretranslate import errors, responses, schemas
 from service.api.libretranslate.detection import detect_source, detect_together
-from service.api.libretranslate.languages import CatalogueCache
 from service.api.libretranslate.requests import (
     check_limits,
     find_pair,

@@ -9,8 +9,8 @@ from babel import Locale
 from langcodes import Language
 
 from dragoman.routing.routes import Routes
+from service.api.catalogue import catalogue
 from service.api.languages import english_name
-from service.api.libretranslate.languages import catalogue
 
 MAX_NAME_CHARACTERS, MAX_NAME_WORDS = 40, 6
 CODE = r"[A-Za-z]{2,3}(?:[-_](?:[A-Za-z]{4}|[A-Za-z]{2}|[0-9]{3}))*"

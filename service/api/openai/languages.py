@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from dragoman.routing.routes import MAX_NAME_LENGTH
 from dragoman.types import Formality
+from service.api.catalogue import Catalogue
 from service.api.languages import english_name
-from service.api.libretranslate.languages import Catalogue
 from service.api.model_list import PREFIX
 from service.api.openai.errors import rejected
 from service.api.openai.language_names import LanguageNames

@@ -1,4 +1,4 @@
-"""Languages as LibreTranslate's clients name them: codes, old and new, and English names."""
+"""Languages as clients of other APIs name them: codes, old and new, and English names."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
