@@ -37,7 +37,7 @@ from export.balance import balance_caches, balance_feed_forward, balance_quantis
 from export.calibration import Sample, SamplePair, calibrate, translate_samples
 from export.graph.decoder import write_decoder
 from export.graph.encoder import write_encoder
-from export.graph.precision import make_writers
+from export.graph.precision import make_writer
 from export.graph.precision.protocol import OUTPUT
 from export.model_config import ModelConfig
 from export.model_weights import (
@@ -206,12 +206,11 @@ def _write_graphs(
     """Write both graphs and return the dtype of the K/V caches."""
     calibration = None
     if precision == INT8:
-        model, calibration = _balance_and_calibrate(model, precision, samples)
-    writers = make_writers(precision, calibration)
-    write_encoder(model, writers.encoder).save(folder / ENCODER_FILE, external_from_bytes)
-    decoder = write_decoder(model, writers.decoder, alignment_layer)
-    decoder.save(folder / DECODER_FILE, external_from_bytes)
-    return writers.decoder.cache_dtype
+        model, calibration = _balance_and_calibrate(model, samples)
+    encoder, decoder = (make_writer(precision, calibration) for _ in range(2))
+    write_encoder(model, encoder).save(folder / ENCODER_FILE, external_from_bytes)
+    write_decoder(model, decoder, alignment_layer).save(folder / DECODER_FILE, external_from_bytes)
+    return decoder.cache_dtype
 
 
 def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> TokenizerFiles:
@@ -226,23 +225,21 @@ def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> Toke
 
 
 def _balance_and_calibrate(
-    model: ModelWeights, precision: str, samples: Sequence[Sample]
+    model: ModelWeights, samples: Sequence[Sample]
 ) -> tuple[ModelWeights, Calibration]:
     """Return the balanced model, with K/V in quantisation steps, and the calibration of that model."""
     longest = model.config.max_positions
     usable = [sample for sample in samples if len(sample.ids) <= longest]
     if not usable:
         raise ExportError(
-            f"{precision} calibration needs sentences of at most {longest} tokens; give shorter ones"
+            f"{INT8} calibration needs sentences of at most {longest} tokens; give shorter ones"
         )
     with tqdm(total=3 * len(usable), desc="calibrating", unit="sentence", disable=None) as bar:
         pairs, steps = translate_samples(model, usable, bar.update)
         give_back_free_memory()
-        if precision == "int8" and model.quantisation is not None:
+        if model.quantisation is not None:
             return _keep_quantisation(model, model.quantisation, pairs, steps, bar.update)
-        balanced = balance_caches(model, steps)
-        if precision == "int8":
-            balanced = balance_feed_forward(balanced)
+        balanced = balance_feed_forward(balance_caches(model, steps))
         calibration = calibrate(balanced, pairs, advance=bar.update)
     return balanced, calibration
 

@@ -33,7 +33,7 @@ from export.bundle import (
     write_bundle,
     write_manifest,
 )
-from export.graph.precision import PRECISIONS, make_writers, quantise_channels
+from export.graph.precision import PRECISIONS, make_writer, quantise_channels
 from export.model import ModelConfig
 from export.model_weights import OUTPUT_BIAS, weight_shapes
 from export.samples import SampleText
@@ -209,7 +209,7 @@ def test_an_unknown_precision_is_rejected_by_name(
     assert ended.value.code == 2
     assert "int2" in capsys.readouterr().err
     with pytest.raises(ValueError, match="int2"):
-        make_writers("int2", None)
+        make_writer("int2", None)
 
 
 def test_int8_needs_calibration_text(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_int8_needs_calibration_text(tmp_path: Path) -> None:
 
 def test_bundles_have_shortlists_in_the_precisions_whose_graphs_read_them() -> None:
     calibration = Calibration({})
-    supporting = [name for name in PRECISIONS if make_writers(name, calibration).decoder.can_use_shortlists]
+    supporting = [name for name in PRECISIONS if make_writer(name, calibration).can_use_shortlists]
 
     assert supporting == [INT8]
 
