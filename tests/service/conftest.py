@@ -37,7 +37,7 @@ from tests.service.keys import Keys
 
 DOUBLE_COMMAND = ROOT / "tests" / "service" / "doubles.py"
 TINY_BUNDLE = ROOT / "tests" / "tiny" / "bundle-int8"
-ALL_APIS = "native,libretranslate,deepl"
+ALL_APIS = "native,libretranslate,deepl,google,openai"
 QUICK_FILES = {"file_isolation": "off"}
 """For servers of tests that are not about what a file costs to read: no process is started for it."""
 SIZE_BYTES = 10
