@@ -1,7 +1,6 @@
 """Routes that translate texts."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -17,7 +16,7 @@ from service.api.deepl.responses import DeepLRoute, enter
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
-from service.glossaries.terminology import RequestTerms
+from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.file_names import base_name
@@ -52,34 +51,13 @@ UNSUPPORTED_FIELDS = {
 """Unsupported fields, with the error for each. They would change a translation, so ignoring them is wrong."""
 
 
-@dataclass(frozen=True, slots=True)
-class DeepLParameters:
-    """The parsed fields of a request."""
-
-    translation_request: TranslationRequest
-    glossary_ids: list[str]
-    """Ids of glossaries, the most important first."""
-    shows_billed_characters: bool
-    model_type_used: str | None
-    """None if the client requested no type."""
-    tag_handling_version: str | None
-    """None if the texts have no tags to handle."""
-
-
-def read_parameters(fields: Fields) -> DeepLParameters:
-    """Read the parameters of a translation of texts.
-
-    Unknown fields are ignored, as DeepL itself does: future clients will send fields on their own that it
-    does not know today.
-
-    Raises:
-        ApiError: a field is missing, has a wrong type or value, or requests what is not supported.
-    """
-    reject_unsupported_fields(fields)
-    sent = fields.read(schemas.DeepLTranslateRequest)
+def read_request(
+    sent: schemas.DeepLTranslateRequest, terminology: RequestTerminology | None
+) -> TranslationRequest:
+    """Return the request to translate texts; raise an ApiError if there are none."""
     if sent.text == []:
         raise field_error("text", "is missing; send one text or more")
-    translation_request = TranslationRequest(
+    return TranslationRequest(
         tuple(listed(sent.text)),
         target=sent.target_lang,
         source=sent.source_lang or None,
@@ -92,14 +70,8 @@ def read_parameters(fields: Fields) -> DeepLParameters:
             )
         ),
         markup=_markup(sent),
+        terminology=terminology,
         linger_s=LINGER_S,
-    )
-    return DeepLParameters(
-        translation_request,
-        read_glossary_ids(sent),
-        shows_billed_characters=sent.show_billed_characters,
-        model_type_used=sent.model_type and sent.model_type.removeprefix("prefer_"),
-        tag_handling_version=sent.tag_handling and sent.tag_handling_version,
     )
 
 
@@ -173,13 +145,15 @@ def translation_routes(services: Services) -> APIRouter:
         """Translate each text on its own, in order; if any cannot be translated, the request fails."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
-        parameters = read_parameters(fields)
-        terminology = await find_terms(services.glossaries, caller, parameters.glossary_ids, RequestTerms())
-        translation_request = replace(parameters.translation_request, terminology=terminology)
+        reject_unsupported_fields(fields)
+        # Future clients will send fields of their own that are unknown today: DeepL ignores them, too.
+        sent = fields.read(schemas.DeepLTranslateRequest)
+        terminology = await find_terms(services.glossaries, caller, read_glossary_ids(sent), RequestTerms())
+        translation_request = read_request(sent, terminology)
         is_single = len(translation_request.texts) == 1
         with name_rejected_texts(lambda position: "text" if is_single else f"text[{position}]"):
             results = await _translate(translation_service, translation_request, caller)
-        return SafeJSONResponse({"translations": present(results, parameters)})
+        return SafeJSONResponse({"translations": present(results, sent)})
 
     return router
 
@@ -194,22 +168,21 @@ async def _translate(
     return await translation_service.translate(translation_request, caller)
 
 
-def present(results: Sequence[TranslationResult], parameters: DeepLParameters) -> list[dict[str, Any]]:
+def present(
+    results: Sequence[TranslationResult], sent: schemas.DeepLTranslateRequest
+) -> list[dict[str, Any]]:
     """Return results in DeepL's form."""
-    return [
-        _present(result, text, parameters)
-        for result, text in zip(results, parameters.translation_request.texts, strict=True)
-    ]
+    return [_present(result, text, sent) for result, text in zip(results, listed(sent.text), strict=True)]
 
 
-def _present(result: TranslationResult, text: str, parameters: DeepLParameters) -> dict[str, Any]:
+def _present(result: TranslationResult, text: str, sent: schemas.DeepLTranslateRequest) -> dict[str, Any]:
     # A text without a language, such as digits, is in the target language as well.
     source = result.target if result.source == UNDETERMINED else result.source
     presented: dict[str, Any] = {"detected_source_language": base_code(source), "text": result.text}
-    if parameters.shows_billed_characters:
+    if sent.show_billed_characters:
         presented["billed_characters"] = len(text)
-    if parameters.model_type_used is not None:
-        presented["model_type_used"] = parameters.model_type_used
-    if parameters.tag_handling_version is not None:
-        presented["tag_handling_version"] = parameters.tag_handling_version
+    if sent.model_type is not None:
+        presented["model_type_used"] = sent.model_type.removeprefix("prefer_")
+    if sent.tag_handling is not None:
+        presented["tag_handling_version"] = sent.tag_handling_version
     return presented

@@ -1,6 +1,5 @@
 """Parsing of the requests that clients send."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dragoman import DecodingOptions
@@ -32,26 +31,18 @@ class LanguagePair:
     """Whether both are one language that no model translates into itself: texts stay unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class LibreTranslateParameters:
-    """The parsed fields of a request to translate."""
-
-    texts: tuple[str, ...]
-    is_list: bool
-    """Whether the client sent an array, and therefore gets arrays."""
-    pair: LanguagePair
-    is_html: bool
-    num_alternatives: int
-    """Number of alternatives; 0 if none are requested."""
-
-    def translation_request(self) -> TranslationRequest:
-        return TranslationRequest(
-            self.texts,
-            self.pair.target,
-            self.pair.source,
-            options=TranslationOptions(alternatives_options(0 if self.is_html else self.num_alternatives)),
-            markup=MarkupOptions(MarkupLanguage.HTML) if self.is_html else None,
-        )
+def translation_request(
+    sent: LibreTranslateRequest, texts: tuple[str, ...], pair: LanguagePair
+) -> TranslationRequest:
+    """Return the request to the translation service."""
+    is_html = sent.format == "html"
+    return TranslationRequest(
+        texts,
+        pair.target,
+        pair.source,
+        options=TranslationOptions(alternatives_options(0 if is_html else sent.alternatives)),
+        markup=MarkupOptions(MarkupLanguage.HTML) if is_html else None,
+    )
 
 
 def alternatives_options(count: int) -> DecodingOptions:
@@ -61,33 +52,15 @@ def alternatives_options(count: int) -> DecodingOptions:
     return DecodingOptions(beam_size=max(MIN_BEAM_SIZE, count + 1), num_hypotheses=count + 1)
 
 
-def read_parameters(fields: Fields, catalogue: Catalogue, limits: TextLimits) -> LibreTranslateParameters:
-    """Read the parameters of a translation; raise an ApiError if they cannot be used."""
-    sent = fields.read(LibreTranslateRequest)
-    texts = read_texts(fields, sent.q)
-    check_limits(texts, limits)
-    return LibreTranslateParameters(
-        texts,
-        isinstance(sent.q, list),
-        find_pair(sent.source, sent.target, catalogue),
-        sent.format == "html",
-        sent.alternatives,
-    )
-
-
-def read_texts(fields: Fields, sent: str | list[str]) -> tuple[str, ...]:
-    """Return the texts of the field `q`, a string or an array; raise an ApiError if there is none."""
+def read_texts(fields: Fields, sent: str | list[str], limits: TextLimits) -> tuple[str, ...]:
+    """Return the texts of the field `q`, a string or an array; raise an ApiError for none or too many."""
     if not sent:
         raise field_error("q", "is missing")
-    texts = tuple(listed(sent))
-    return texts if "q" in fields.json else tuple(map(_normalize_line_ends, texts))
-
-
-def check_limits(texts: Sequence[str], limits: TextLimits) -> None:
-    """Raise an ApiError that names an exceeded limit."""
+    texts = tuple(listed(sent) if "q" in fields.json else map(_normalize_line_ends, listed(sent)))
     for size, limit in ((len(texts), limits.max_texts), (sum(map(len, texts)), limits.max_characters)):
         if size > limit:
             raise errors.rejected(f"request ({size}) exceeds text limit ({limit})")
+    return texts
 
 
 def find_pair(source: str, target: str, catalogue: Catalogue) -> LanguagePair:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from service.api.catalogue import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.errors import STATUSES
-from service.api.libretranslate.requests import LibreTranslateParameters
+from service.api.libretranslate.schemas import LibreTranslateRequest
 from service.formats.registry import installed_suffixes
 from service.http.errors import ErrorKind
 from service.http.openapi import (
@@ -127,24 +127,15 @@ class ErrorOut(DocumentedModel):
     error: str
 
 
-def present_results(
-    results: Sequence[TranslationResult], parameters: LibreTranslateParameters
-) -> dict[str, Any]:
+def present_results(results: Sequence[TranslationResult], sent: LibreTranslateRequest) -> dict[str, Any]:
     """Return translations in the API's form."""
-    out: dict[str, Any] = {"translatedText": _list_or_single((result.text for result in results), parameters)}
-    if parameters.num_alternatives:
-        out["alternatives"] = _list_or_single(map(_alternatives, results), parameters)
+    out: dict[str, Any] = {"translatedText": _list_or_single((result.text for result in results), sent)}
+    if sent.alternatives:
+        out["alternatives"] = _list_or_single(map(_alternatives, results), sent)
     found = [result.detected for result in results if result.detected is not None]
     if len(found) == len(results):
-        out["detectedLanguage"] = _list_or_single(map(present_detected, found), parameters)
+        out["detectedLanguage"] = _list_or_single(map(present_detected, found), sent)
     return out
-
-
-def present_unchanged(parameters: LibreTranslateParameters) -> dict[str, Any]:
-    """Return unchanged texts in the form of translations."""
-    return present_results(
-        [TranslationResult(text, source="", target="") for text in parameters.texts], parameters
-    )
 
 
 def present_detected(detected: DetectedSource) -> dict[str, Any]:
@@ -190,9 +181,9 @@ def _first_language(listed: Sequence[CatalogueLanguage]) -> NamedLanguage:
     return NamedLanguage(code=code, name=codes.get(code, "English"))
 
 
-def _list_or_single(values: Iterable[Any], parameters: LibreTranslateParameters) -> Any:
+def _list_or_single(values: Iterable[Any], sent: LibreTranslateRequest) -> Any:
     listed = list(values)
-    return listed if parameters.is_list else listed[0]
+    return listed if isinstance(sent.q, list) else listed[0]
 
 
 def _alternatives(result: TranslationResult) -> list[str]:

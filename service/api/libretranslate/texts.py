@@ -11,10 +11,9 @@ from service.api.catalogue import CatalogueCache
 from service.api.libretranslate import errors, responses, schemas
 from service.api.libretranslate.detection import detect_source, detect_together
 from service.api.libretranslate.requests import (
-    check_limits,
     find_pair,
-    read_parameters,
     read_texts,
+    translation_request,
 )
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
@@ -24,7 +23,7 @@ from service.http.openapi import MODEL_ERRORS, describe_route, request_of
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair
 from service.translation.detection import detectable
-from service.translation.request import AUTO
+from service.translation.request import AUTO, TranslationResult
 from service.work.threads import run_in_thread
 
 
@@ -54,12 +53,15 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         """Translate a text or an array of texts. Fields may be in JSON, in a form or in the URL's query."""
         require_ready(translation_service.inference)
         caller, fields = await errors.enter(authenticator, request, Scope.TRANSLATE)
-        parameters = read_parameters(fields, await catalogues.current(), translation_service.limits)
-        if parameters.pair.is_copied:
-            return SafeJSONResponse(responses.present_unchanged(parameters), headers=headers)
-        with name_rejected_texts(lambda item: f"q[{item}]" if parameters.is_list else "q"):
-            results = await translation_service.translate(parameters.translation_request(), caller)
-        return SafeJSONResponse(responses.present_results(results, parameters), headers=headers)
+        sent = fields.read(schemas.LibreTranslateRequest)
+        texts = read_texts(fields, sent.q, translation_service.limits)
+        pair = find_pair(sent.source, sent.target, await catalogues.current())
+        if pair.is_copied:
+            results = [TranslationResult(text, source="", target="") for text in texts]
+        else:
+            with name_rejected_texts(lambda item: f"q[{item}]" if isinstance(sent.q, list) else "q"):
+                results = await translation_service.translate(translation_request(sent, texts, pair), caller)
+        return SafeJSONResponse(responses.present_results(results, sent), headers=headers)
 
     @routes.post(
         "/detect",
@@ -76,8 +78,7 @@ def text_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         """Detect which served languages texts are in. Fields may be in JSON, a form or the URL's query."""
         _, fields = await errors.enter(authenticator, request, Scope.TRANSLATE)
         errors.check_detection(translation_service.detection)
-        texts = read_texts(fields, fields.read(schemas.LibreDetectRequest).q)
-        check_limits(texts, translation_service.limits)
+        texts = read_texts(fields, fields.read(schemas.LibreDetectRequest).q, translation_service.limits)
         catalogue = await catalogues.current()
         detected = await translation_service.inference.run_in_thread(
             lambda: detect_together(texts, detectable(catalogue.served)), sum(map(len, texts))

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from service.api.libretranslate.requests import LanguagePair, LibreTranslateParameters
 from service.api.libretranslate.responses import present_results
+from service.api.libretranslate.schemas import LibreTranslateRequest
 from service.http.forms import Upload, read_multipart
 from service.http.request_bodies import Body
 from service.translation.request import TranslationResult
@@ -138,9 +138,9 @@ def test_equal_alternatives_are_returned_once() -> None:
     answer = TranslationResult(
         "best", source="de", target="en", alternatives=("other", "best", "other", "third")
     )
-    job_request = LibreTranslateParameters(("x",), False, LanguagePair("de", "en", is_copied=False), False, 4)  # noqa: FBT003 -- a record
+    sent = LibreTranslateRequest(q="x", source="de", target="en", alternatives=4)
 
-    assert present_results([answer], job_request)["alternatives"] == ["other", "third"]
+    assert present_results([answer], sent)["alternatives"] == ["other", "third"]
 
 
 @pytest.mark.parametrize(("count", "beam_size"), [(0, None), (1, 4), (3, 4), (4, 5), (31, 32)])
