@@ -57,6 +57,7 @@ def _options(arguments: argparse.Namespace) -> ExportOptions:
         licence=arguments.licence,
         scores=arguments.scores,
         shortlist_of=arguments.shortlist_of,
+        reading=arguments.reading,
         known_limits=arguments.known_limits,
         alignment_layer=arguments.alignment_layer,
         alignment_heads=arguments.alignment_heads,
@@ -107,6 +108,9 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="BUNDLE",
         help="copy the shortlist of a bundle with the same vocabulary",
+    )
+    parser.add_argument(
+        "--reading", type=Path, help="reading.toml for the bundle; default: texts as they are written"
     )
     parser.add_argument(
         "--known-limits", type=Path, help="Markdown file with known limits, for the model card"

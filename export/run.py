@@ -31,6 +31,7 @@ from export.calibration import Sample
 from export.disk_space import check_space
 from export.model_card import NO_LIMITS, render_card
 from export.original import Original, RequestedLanguages
+from export.reading import write_reading
 from export.samples import SampleText, choose_texts, generate_text
 from export.shortlist.install import copy_shortlist, write_shortlist
 from export.shortlist.text import evenly_spaced
@@ -67,6 +68,8 @@ class ExportOptions:
     """None: the one in the model's files."""
     scores: Path | None = None
     shortlist_of: Path | None = None
+    reading: Path | None = None
+    """`reading.toml` of the bundle; None: the model reads texts as they are written."""
     known_limits: Path | None = None
     alignment_layer: int | None = None
     alignment_heads: tuple[int, ...] | None = None
@@ -178,6 +181,8 @@ def _write(
         copy_shortlist(staging, options.shortlist_of)
     elif original.shortlist is not None and options.precision == INT8:
         write_shortlist(staging, original.shortlist, {"from": "the model's own files"})
+    if options.reading is not None:
+        write_reading(staging, options.reading)
     manifest = read_bundle(staging).manifest
     put_card(staging, manifest, render_card(manifest, known_limits))
     return texts

@@ -55,6 +55,13 @@ def import_model(  # noqa: PLR0913 -- the command's options
     licence: Annotated[
         str | None, typer.Option(help="Licence of the weights. Default: the one in the model's files.")
     ] = None,
+    reading: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="reading.toml: what the model reads in place of texts. Default: texts as they are written.",
+        ),
+    ] = None,
     replace: Annotated[bool, typer.Option("--replace", help="Replace a bundle with the same name.")] = False,
     prove: Annotated[
         bool, typer.Option("--prove", help="Compare the bundle with the model in PyTorch, too.")
@@ -86,6 +93,7 @@ def import_model(  # noqa: PLR0913 -- the command's options
         name=name,
         languages=RequestedLanguages(split_names(source or ""), split_names(target or "")),
         licence=licence,
+        reading=reading,
         sentences=sentences,
         with_pytorch=prove,
     )

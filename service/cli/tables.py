@@ -8,6 +8,7 @@ import typer
 from dragoman.bundle import Bundle
 from dragoman.cpus import available_cpus
 from dragoman.languages import Languages, list_languages
+from dragoman.loading import open_reading
 from dragoman.routing.memory import size_bytes
 from dragoman.routing.routes import describe
 from service.models.engine import BundleListing
@@ -74,6 +75,7 @@ def print_facts(bundle: Bundle, kernels: str) -> None:
         ("search", f"beam {decoding.beam_size}, length penalty {decoding.length_penalty:g}"),
         ("early stopping", _yes_or_no(decoding.early_stopping)),
         ("confidence", "calibrated" if manifest.confidence else "not calibrated"),
+        ("reads", ", ".join(open_reading(bundle).names) or "texts as they are written"),
         ("licence", manifest.licence),
         *((f"score: {name}", _score(value)) for name, value in manifest.scores.items()),
     ]

@@ -60,6 +60,9 @@ class ModelOut(BaseModel):
         description="Why the engine's own kernels do not compute the loaded model; null if they do, or if "
         "the setting `kernels` is `onnxruntime`."
     )
+    readings: list[str] = Field(
+        description="What the model reads in place of a text as it is written, such as `numbers_in_words`."
+    )
     licence: str = Field(description="Licence of the weights.")
     scores: dict[str, Any] = Field(description="Measured quality, by test set.")
 
@@ -132,6 +135,7 @@ def _present_model(model: ModelInfo) -> ModelOut:
             "source": sources[0] if len(sources) == 1 else None,
             "target": targets[0] if len(targets) == 1 else None,
             "sources": sources,
+            "readings": list(model.offer.reading.names),
             "targets": targets,
             "size_bytes": size_bytes(manifest),
             "is_loaded": model.is_open,
