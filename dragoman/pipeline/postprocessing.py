@@ -13,7 +13,7 @@ from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
-from dragoman.reading.read_text import ReadText, find_quote_spaces, without_quote_spaces
+from dragoman.reading.read_text import RewordedText, find_quote_spaces, without_quote_spaces
 from dragoman.reading.reader import Reader
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
 from dragoman.text.tokenizer import Tokenizer
@@ -108,7 +108,7 @@ class Postprocessor:
     def scored(
         self,
         texts: tuple[str, str],
-        read: tuple[SegmentInput, ReadText | None],
+        read: tuple[SegmentInput, RewordedText | None],
         found: Hypothesis,
         pair: Pair,
     ) -> SegmentTranslation:
@@ -184,7 +184,7 @@ class Postprocessor:
 
 
 def _in_capitals(
-    read: ReadText, targets: Sequence[str], links: Sequence[Link], language: str
+    read: RewordedText, targets: Sequence[str], links: Sequence[Link], language: str
 ) -> tuple[tuple[str, ...], tuple[Link, ...]]:
     """Return targets and the best one's links with the capitals of their source.
 

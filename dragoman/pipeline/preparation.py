@@ -11,7 +11,7 @@ from dragoman.manifest import ModelLimits
 from dragoman.pipeline.engine_request import DEFAULT_DECODING
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reader import Ids, Reader, ReadOptions, ReadSegment
 from dragoman.text.address import may_address
 from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
@@ -41,7 +41,7 @@ class SegmentInput:
     """Terms that its translation must contain."""
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
-    read: ReadText | None = None
+    read: RewordedText | None = None
     """What the model reads; None for the segment."""
     as_written: "SegmentInput | None" = None
     """The same as written, if the better translation of the two is to be chosen."""

@@ -12,7 +12,7 @@ from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.text.tokenizer import Tokenizer
@@ -186,7 +186,7 @@ class TextSubmitter:
         self._cancel_with(future, made)
         return future
 
-    def _read_target(self, target: str, read: ReadText | None, language: str) -> ReadText | None:
+    def _read_target(self, target: str, read: RewordedText | None, language: str) -> RewordedText | None:
         """Return how the model spells a target whose source it reads in another spelling; else None."""
         if read is None or (read.words == () and not read.has_quote_spaces):
             return None
@@ -228,7 +228,7 @@ class TextSubmitter:
         self,
         index: int,
         on_token: Callable[[int, str], object],
-        read: ReadText | None,
+        read: RewordedText | None,
         language: str,
     ) -> Callable[[list[int]], None]:
         """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete.

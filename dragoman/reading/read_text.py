@@ -9,14 +9,14 @@ from dragoman.text.capitals import to_capitals
 from dragoman.types import Span
 
 QUOTE_SPACE_BONUS = 0.1
-"""See `ReadText.bonus`; decision 0017 has what was measured."""
+"""See `RewordedText.bonus`; decision 0017 has what was measured."""
 _QUOTES = '"\u2018\u201a\u201c\u201e'
 _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 """A space after an opening quotation mark; French has one after a guillemet."""
 
 
 @dataclass(frozen=True, slots=True)
-class ReadText:
+class RewordedText:
     """What the model reads for a segment."""
 
     text: str
@@ -41,14 +41,14 @@ class ReadText:
         """
         return QUOTE_SPACE_BONUS if self.has_quote_spaces and not self.words else 0.0
 
-    def without(self, spans: Collection[Span]) -> "ReadText":
+    def without(self, spans: Collection[Span]) -> "RewordedText":
         """Return the same without the words that overlap any of the spans."""
         if self.words is None:
             return self
         words = tuple(word for word in self.words if not any(map(word.overlaps, spans)))
         return replace(self, words=words)
 
-    def of_read(self, first: "ReadText") -> "ReadText":
+    def of_read(self, first: "RewordedText") -> "RewordedText":
         """Return the same for the segment of `first`, of whose text this one is made."""
         words = None if self.words is None else tuple(map(first.in_segment, self.words))
         offsets = self.offsets or range(len(self.text) + 1)
@@ -71,7 +71,7 @@ class ReadText:
         return to_capitals(closed, language) if self.is_in_capitals else closed
 
 
-def render(segment: str, found: Iterable[Found]) -> ReadText | None:
+def render(segment: str, found: Iterable[Found]) -> RewordedText | None:
     """Return a segment with other words in some parts, the first of those that overlap; None if it stays."""
     pieces: list[str] = []
     offsets: list[int] = []
@@ -84,7 +84,7 @@ def render(segment: str, found: Iterable[Found]) -> ReadText | None:
         end = span.end
     if not pieces:
         return None
-    return ReadText("".join((*pieces, segment[end:])), (), (*offsets, *range(end, len(segment) + 1)))
+    return RewordedText("".join((*pieces, segment[end:])), (), (*offsets, *range(end, len(segment) + 1)))
 
 
 def find_quote_spaces(target: str) -> list[int]:

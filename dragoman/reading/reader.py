@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reading_file import AS_WRITTEN, Reading
 from dragoman.reading.respelling import Respeller
 from dragoman.text.tokenizer import Tokenizer
@@ -28,7 +28,7 @@ class ReadSegment:
     """The ids of a segment, without those that its languages add."""
 
     ids: Ids
-    read: ReadText | None = None
+    read: RewordedText | None = None
     """The text that the ids encode; None for the segment."""
     as_written: "ReadSegment | None" = None
     """The same without respelled words, if the better translation of the two is chosen."""
@@ -55,7 +55,7 @@ class Reader:
     ) -> dict[str, ReadSegment]:
         """Return the same for several segments, which are encoded together."""
         texts: list[str] = []
-        found: list[tuple[str, ReadText | None, ReadText | None]] = []
+        found: list[tuple[str, RewordedText | None, RewordedText | None]] = []
         for segment in dict.fromkeys(segments):
             read = None if options.as_written else self._reading.read(segment, language)
             text = segment if read is None else read.text
@@ -82,7 +82,7 @@ class Reader:
         """Return the ids of texts as they are written, such as the parts around terms."""
         return self._tokenizer.encode(texts)
 
-    def _respell(self, text: str, language: str, options: ReadOptions) -> ReadText | None:
+    def _respell(self, text: str, language: str, options: ReadOptions) -> RewordedText | None:
         """Return another spelling of a text; None if the model may read it only as it is."""
         if options.as_written or not self._reading.has_respelling(language):
             return None

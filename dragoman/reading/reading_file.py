@@ -10,7 +10,7 @@ from dragoman.errors import BundleError
 from dragoman.reading.abbreviations import SECTIONS, Abbreviations
 from dragoman.reading.grammar import Find, Grammar
 from dragoman.reading.grammars import find_grammar
-from dragoman.reading.read_text import ReadText, render
+from dragoman.reading.read_text import RewordedText, render
 
 READING_FILE = "reading.toml"
 MAX_BYTES = 2**20
@@ -36,7 +36,7 @@ class Reading:
     names: tuple[str, ...] = ()
     """Names of the readings, sorted."""
 
-    def read(self, segment: str, language: str) -> ReadText | None:
+    def read(self, segment: str, language: str) -> RewordedText | None:
         """Return what the model reads for a segment, but for respelling; None for the segment itself."""
         known = self.languages.get(language)
         if known is None or not known.finders:

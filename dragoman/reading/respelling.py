@@ -12,7 +12,7 @@ from functools import lru_cache
 from operator import lt
 
 from dragoman.languages import primary_subtag
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.text.capitals import is_code, to_lower
 from dragoman.types import Span
 
@@ -63,7 +63,9 @@ class Respeller:
         self._cached_part = lru_cache(CACHED_PARTS)(self._respell_new_part)
         self._cached_ss = lru_cache(CACHED_PARTS)(self._find_ss_in)
 
-    def respell(self, segment: str, language: str, *, may_add_quote_spaces: bool = True) -> ReadText | None:
+    def respell(
+        self, segment: str, language: str, *, may_add_quote_spaces: bool = True
+    ) -> RewordedText | None:
         """Return how the model may read a segment; None if only as it is.
 
         Args:
@@ -86,7 +88,7 @@ class Respeller:
             return None
         has_quote_spaces = spaced != text
         offsets = _offsets(spaced, segment) if has_quote_spaces or len(text) != len(segment) else None
-        return ReadText(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
+        return RewordedText(spaced, None if is_whole else tuple(capitals), offsets, has_quote_spaces)
 
     def _find_ss(self, segment: str, language: str) -> list[Span]:
         """Return the words with an ss that becomes a ß."""

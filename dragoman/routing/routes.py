@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from dragoman.errors import InputError, UnsupportedPair
 from dragoman.languages import Languages, find_language, list_languages
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reading_file import AS_WRITTEN, Reading
 from dragoman.types import Pair
 
@@ -77,7 +77,7 @@ class Route:
     def pair(self) -> Pair:
         return Pair(self.steps[0].pair.source, self.steps[-1].pair.target)
 
-    def read(self, segment: str) -> ReadText | None:
+    def read(self, segment: str) -> RewordedText | None:
         """Return what the first model reads for a segment, but for respelling; None for the segment."""
         first = self.steps[0]
         return first.offer.reading.read(segment, first.pair.source)

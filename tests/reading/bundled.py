@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reading_file import READING_FILE, load_reading
 
 MODELS = Path(__file__).parents[2] / "models"
@@ -10,7 +10,7 @@ FOLDERS = {"de": MODELS / "de-en", "en": MODELS / "en-de"}
 READINGS = {code: load_reading(folder / READING_FILE, [code]) for code, folder in FOLDERS.items()}
 
 
-def find(text: str, language: str) -> ReadText | None:
+def find(text: str, language: str) -> RewordedText | None:
     """Return what the bundled model of a source language reads for a text; None for the text."""
     return READINGS[language].read(text, language)
 

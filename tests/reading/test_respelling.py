@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dragoman.reading.read_text import ReadText, find_quote_spaces
+from dragoman.reading.read_text import RewordedText, find_quote_spaces
 from dragoman.reading.respelling import Respeller
 from dragoman.types import Span
 
@@ -29,7 +29,7 @@ def word_cost(word: str) -> tuple[int, float]:
     return num_pieces, num_pieces * COST_OF_PIECE
 
 
-def respell(segment: str, language: str = "de") -> ReadText | None:
+def respell(segment: str, language: str = "de") -> RewordedText | None:
     return Respeller(word_cost).respell(segment, language)
 
 
@@ -172,7 +172,7 @@ def test_a_respelled_segment_differs_in_case_only(segment: str, language: str) -
 
 @given(st.lists(st.sampled_from(GERMAN_PIECES)).map("".join))
 def test_offsets_lead_from_what_is_read_in_german_to_the_segment(segment: str) -> None:
-    respelled = respell(segment, "de") or ReadText(segment, None)
+    respelled = respell(segment, "de") or RewordedText(segment, None)
     end = len(respelled.text)
 
     assert respelled.in_segment(Span(0, end)) == Span(0, len(segment))
