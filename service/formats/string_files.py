@@ -110,13 +110,13 @@ class LineCounter:
         return self._line
 
 
-def join_keys(path: str, name: str, separator: str = ".") -> str:
+def join_keys(path: str, name: str) -> str:
     """Return the path of a key within others.
 
     Raises:
         FileFormatError: it is too long.
     """
-    joined = f"{path}{separator}{name}" if path else name
+    joined = f"{path}.{name}" if path else name
     if len(joined) > MAX_PATH_CHARACTERS:
         raise FileFormatError(
             f"{joined[:40]!a}...: a key with those around it is longer than {MAX_PATH_CHARACTERS:,} "

@@ -36,8 +36,7 @@ class BodyLimits:
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
     """Paths whose bodies are read as they arrive, with the maximum bytes of each. A client may pause
     for up to `timeout_s` between two pieces; all its pauses together may exceed the time that its bytes take
-    at `min_bytes_per_s` by at most `timeout_s`."""
-    min_bytes_per_s: int = MIN_BYTES_PER_S
+    at `MIN_BYTES_PER_S` by at most `timeout_s`."""
     uploads: UploadLimits = field(default_factory=UploadLimits)
     """Limits of bodies with files, over all running requests."""
     max_bodies: int = 256
@@ -138,7 +137,7 @@ class _BodyReceiver:
         self._timeout_s = limits.timeout_s
         # Only waits for the client count, not the time that the server takes to process a piece.
         self._remaining_wait_s = limits.timeout_s
-        self._least_bytes_per_s = limits.min_bytes_per_s if path in limits.streamed_paths else None
+        self._least_bytes_per_s = MIN_BYTES_PER_S if path in limits.streamed_paths else None
         self._num_bytes = 0
         self._network: str | None = None
         self._has_ended = False

@@ -10,8 +10,8 @@ from typing import TypeVar
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from dragoman import Deadline, DecodingOptions, EngineRequest, InputError, Priority
-from dragoman.pipeline.engine_request import DEFAULT_DECODING
+from dragoman import Deadline, DecodingOptions, EngineRequest, InputError
+from dragoman.pipeline.engine_request import DEFAULTS
 from dragoman.pipeline.pacing import LARGE_CHARACTERS
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
@@ -42,7 +42,6 @@ class Sender:
 
     flow: Flow | None = None
     cache_partition: str = ""
-    priority: Priority = Priority.INTERACTIVE
 
 
 NOBODY = Sender()
@@ -162,7 +161,6 @@ class Inference:
             try:
                 request = EngineRequest(
                     call.options,
-                    priority=call.sender.priority,
                     deadline=deadline,
                     flow=call.sender.flow,
                     cache_partition=call.sender.cache_partition,

@@ -2,7 +2,6 @@
 
 from dataclasses import KW_ONLY, dataclass
 
-from dragoman import Priority
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route
 from service.glossaries.terminology import RequestTerminology
@@ -29,8 +28,7 @@ class TranslationRequest:
     """None or `auto`: detected for each text by itself."""
     options: TranslationOptions = DEFAULT_OPTIONS
     markup: MarkupOptions | None = None
-    """Markup of the texts; None for plain text."""
-    priority: Priority = Priority.INTERACTIVE
+    """What the texts are marked up in; None for plain text."""
     terminology: RequestTerminology | None = None
     """Terms of glossaries and of the request, from which each text's language pair selects."""
     matches: tuple[TextMatches, ...] = ()

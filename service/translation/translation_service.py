@@ -9,7 +9,7 @@ from functools import partial
 
 import anyio
 
-from dragoman import InputError, Priority
+from dragoman import InputError
 from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
@@ -138,7 +138,7 @@ class TranslationService:
         texts = [text for pair in pairs for text in pair]
         self._accept(texts)
         async with self.charged(sum(map(len, texts)), caller):
-            return await self.inference.score(route, pairs, self._sender(caller, Priority.INTERACTIVE))
+            return await self.inference.score(route, pairs, self._sender(caller))
 
     async def detect(self, texts: Sequence[str], caller: Caller) -> list[list[DetectedSource]]:
         """Return for each text the served languages that it may be in, the most likely first.
@@ -263,7 +263,7 @@ class TranslationService:
 
     def _plan_all(self, request: TranslationRequest, caller: Caller) -> list[PlannedText]:
         """Raise a TextsRejectedError that names all texts at fault."""
-        sender = self._sender(caller, request.priority)
+        sender = self._sender(caller)
         router, detection = self.inference.router, self.detection
         plans, problems, pause = [], [], pause_of(request.num_characters)
         if not request.texts and not detection.is_wanted(request.source):
@@ -285,12 +285,12 @@ class TranslationService:
             raise TextsRejectedError(problems)
         return plans
 
-    def _sender(self, caller: Caller, priority: Priority) -> Sender:
+    def _sender(self, caller: Caller) -> Sender:
         """Return a sender that shares queue and cache with the caller's other requests only."""
-        return Sender(Flow(caller.key_id), self.cache_sharing.partition_of(caller.key_id), priority)
+        return Sender(Flow(caller.key_id), self.cache_sharing.partition_of(caller.key_id))
 
     @asynccontextmanager
-    async def charged(self, characters: int, caller: Caller, documents: int = 0) -> AsyncIterator[Delivery]:
+    async def charged(self, characters: int, caller: Caller) -> AsyncIterator[Delivery]:
         """Charge before the block, so that a quota holds for any number of concurrent requests.
 
         If the block fails or is cancelled, what it has not delivered is refunded.
@@ -301,9 +301,7 @@ class TranslationService:
             return
         charges: list[Charge] = []
         try:
-            await run_in_thread(
-                lambda: charges.append(self.accounts.charge(caller, characters, documents=documents))
-            )
+            await run_in_thread(lambda: charges.append(self.accounts.charge(caller, characters)))
             yield delivery
         except BaseException:
             for charge in charges:
