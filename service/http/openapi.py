@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
-from fastapi import Security
+from fastapi import APIRouter, Security
 from fastapi.params import Depends
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
@@ -15,6 +15,8 @@ from pydantic_core import CoreSchema
 
 from service.http.errors import ErrorKind, ErrorResponse
 
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+
 JSON = "application/json"
 FORM = "application/x-www-form-urlencoded"
 MULTIPART = "multipart/form-data"
@@ -23,6 +25,8 @@ EVENTS = "text/event-stream"
 EVENT_SCHEMA = "x-item-schema"
 """Extension of OpenAPI with the schema of each event of a stream."""
 BINARY: Mapping[str, Any] = {"type": "string", "contentMediaType": OCTETS}
+KEY_FIELDS = frozenset({"key", "auth_key", "api_key"})
+"""Fields with API keys."""
 SCHEMA = "#/components/schemas/{model}"
 """Path of the schemas of responses in the document."""
 
@@ -204,6 +208,37 @@ def json_or_form(
     """Return the `openapi_extra` of a route whose body is JSON, or a form with other fields."""
     content = {JSON: {"schema": schema_of(json_model)}, form_type: {"schema": schema_of(form_model)}}
     return {**request_of(parameters=parameters), "requestBody": _request_body(content)}
+
+
+def get_and_post(
+    routes: APIRouter,
+    path: str,
+    names: tuple[str, str],
+    model: type[BaseModel],
+    documented: Mapping[str, Any],
+) -> Callable[[Endpoint], Endpoint]:
+    """Return a decorator that adds two routes: GET with fields in the URL, and POST with them in a body.
+
+    Args:
+        routes: the API's routes.
+        path: path of both.
+        names: names of both in the document.
+        model: the fields. Keys are not among the parameters of the URL, but a security scheme.
+        documented: what `describe_route` returns.
+    """
+    in_url = [each for each in query_parameters(model) if each["name"] not in KEY_FIELDS]
+    got, posted = names
+
+    def add(endpoint: Endpoint) -> Endpoint:
+        for method, name, request in (
+            ("POST", posted, request_of(model, [JSON, FORM])),
+            ("GET", got, request_of(parameters=in_url)),
+        ):
+            described = {**documented, "openapi_extra": request}
+            routes.add_api_route(path, endpoint, methods=[method], name=name, **described)
+        return endpoint
+
+    return add
 
 
 def query_parameters(model: type[BaseModel]) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLU
 from service.api.languages import english_name
 from service.api.services import Services
 from service.http.errors import SafeJSONResponse
-from service.http.openapi import FORM, JSON, describe_route, query_parameters, request_of
+from service.http.openapi import describe_route, get_and_post, query_parameters, request_of
 from service.work.threads import run_in_thread
 
 REGIONAL_TARGETS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
@@ -70,22 +70,12 @@ def catalogue_routes(services: Services) -> APIRouter:
     """Return the routes for languages and usage; any key may use them."""
     router = APIRouter(route_class=DeepLRoute)
 
-    documented: dict[str, Any] = {
-        "summary": "List the languages",
-        "response_model": list[DeepLLanguage],
-        "response_description": "The languages of one side",
-    }
-
-    @router.get(
+    @get_and_post(
+        router,
         "/languages",
-        openapi_extra=request_of(parameters=query_parameters(DeepLLanguagesQuery)),
-        **documented,
-    )
-    @router.post(
-        "/languages",
-        name="languages_posted",
-        openapi_extra=request_of(DeepLLanguagesQuery, [JSON, FORM]),
-        **documented,
+        ("languages", "languages_posted"),
+        DeepLLanguagesQuery,
+        describe_route("List the languages", "The languages of one side", list[DeepLLanguage]),
     )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""

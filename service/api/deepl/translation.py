@@ -20,7 +20,7 @@ from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http.errors import ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.file_names import base_name
-from service.http.openapi import FORM, JSON, query_parameters, request_of
+from service.http.openapi import describe_route, get_and_post
 from service.http.validation import listed
 from service.jobs.job import JobRequest
 from service.text.options import MarkupLanguage, MarkupOptions
@@ -116,30 +116,16 @@ def translation_routes(services: Services) -> APIRouter:
     """Return the routes: POST, and GET for the oldest clients."""
     router = APIRouter(route_class=DeepLRoute)
     translation_service = services.translation_service
-    errors = schemas.errors_of(
-        ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT
-    )
+    errors = (ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT)
 
-    documented: dict[str, Any] = {
-        "response_model": schemas.DeepLTranslations,
-        "response_description": "The translations",
-        "responses": errors,
-    }
-
-    @router.get(
+    @get_and_post(
+        router,
         "/translate",
-        name="translate_got",
-        summary="Translate texts in the URL",
-        description="Translate as the POST does.",
-        openapi_extra=request_of(parameters=query_parameters(schemas.DeepLTranslateRequest)),
-        **documented,
-    )
-    @router.post(
-        "/translate",
-        name="translate_posted",
-        summary="Translate texts",
-        openapi_extra=request_of(schemas.DeepLTranslateRequest, [JSON, FORM]),
-        **documented,
+        ("translate_got", "translate_posted"),
+        schemas.DeepLTranslateRequest,
+        describe_route(
+            "Translate texts", "The translations", schemas.DeepLTranslations, schemas.errors_of(*errors)
+        ),
     )
     async def translate(connection: Request) -> Response:
         """Translate each text on its own, in order; if any cannot be translated, the request fails."""

@@ -1,12 +1,11 @@
 """Definition of Google's Cloud Translation API v2 for the application, and its routes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
-from pydantic import BaseModel
 
 from service.accounts.keys import Scope
 from service.api.catalogue import Catalogue, CatalogueCache, catalogue
@@ -19,7 +18,7 @@ from service.api.rejected_texts import name_rejected_texts
 from service.api.services import ApiDefinition, Services
 from service.http.errors import SafeJSONResponse, field_error
 from service.http.fields import Fields
-from service.http.openapi import FORM, JSON, WITH_KEY, operation_ids, query_parameters, request_of
+from service.http.openapi import WITH_KEY, describe_route, get_and_post, operation_ids
 from service.http.validation import Model, listed
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.translation.request import AUTO, TranslationRequest, TranslationResult
@@ -67,26 +66,17 @@ def google_api(services: Services) -> ApiDefinition:
 
 def _add_translation(routes: APIRouter, services: Services, catalogues: CatalogueCache) -> None:
     translation_service = services.translation_service
-    documented: Mapping[str, Any] = {
-        "response_model": schemas.TranslationsResponse,
-        "response_description": "The translations, in the order of the texts",
-    }
 
     @routes.get("/", include_in_schema=False)
     @routes.post("/", include_in_schema=False)
-    @routes.get(
+    @get_and_post(
+        routes,
         "",
-        name="translate_got",
-        summary="Translate texts in the URL",
-        openapi_extra=request_of(parameters=_in_query(schemas.GoogleTranslateRequest)),
-        **documented,
-    )
-    @routes.post(
-        "",
-        name="translate_posted",
-        summary="Translate texts",
-        openapi_extra=request_of(schemas.GoogleTranslateRequest, [JSON, FORM]),
-        **documented,
+        ("translate_got", "translate_posted"),
+        schemas.GoogleTranslateRequest,
+        describe_route(
+            "Translate texts", "The translations, in the order of the texts", schemas.TranslationsResponse
+        ),
     )
     async def translate(connection: Request) -> Response:
         """Translate each text on its own; if any cannot be translated, the request fails and names it."""
@@ -101,24 +91,16 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
 
 
 def _add_detection(routes: APIRouter, services: Services) -> None:
-    documented: Mapping[str, Any] = {
-        "response_model": schemas.DetectionsResponse,
-        "response_description": "The most likely language of each text, in the order of the texts",
-    }
-
-    @routes.get(
+    @get_and_post(
+        routes,
         "/detect",
-        name="detect_got",
-        summary="Detect the languages of texts in the URL",
-        openapi_extra=request_of(parameters=_in_query(schemas.GoogleDetectRequest)),
-        **documented,
-    )
-    @routes.post(
-        "/detect",
-        name="detect_posted",
-        summary="Detect the languages of texts",
-        openapi_extra=request_of(schemas.GoogleDetectRequest, [JSON, FORM]),
-        **documented,
+        ("detect_got", "detect_posted"),
+        schemas.GoogleDetectRequest,
+        describe_route(
+            "Detect the languages of texts",
+            "The most likely language of each text, in the order of the texts",
+            schemas.DetectionsResponse,
+        ),
     )
     async def detect(connection: Request) -> Response:
         """Return which served language a text is in. No model runs, but characters are charged."""
@@ -137,22 +119,12 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
 
 
 def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueCache) -> None:
-    documented: Mapping[str, Any] = {
-        "summary": "List the languages",
-        "response_model": schemas.GoogleLanguagesResponse,
-        "response_description": "The languages, by code",
-    }
-
-    @routes.get(
+    @get_and_post(
+        routes,
         "/languages",
-        openapi_extra=request_of(parameters=query_parameters(schemas.GoogleLanguagesQuery)),
-        **documented,
-    )
-    @routes.post(
-        "/languages",
-        name="languages_posted",
-        openapi_extra=request_of(schemas.GoogleLanguagesQuery, [JSON, FORM]),
-        **documented,
+        ("languages", "languages_posted"),
+        schemas.GoogleLanguagesQuery,
+        describe_route("List the languages", "The languages, by code", schemas.GoogleLanguagesResponse),
     )
     async def languages(connection: Request) -> Response:
         """Return every language that is a source or a target of a model."""
@@ -201,8 +173,3 @@ def _present(result: TranslationResult, model: str | None) -> dict[str, str]:
     if model is not None:
         presented["model"] = model
     return presented
-
-
-def _in_query(model: type[BaseModel]) -> list[dict[str, Any]]:
-    """Return the fields of a body as parameters of the URL, but for the key, which is a security scheme."""
-    return [each for each in query_parameters(model) if each["name"] != KEY_FIELD]
