@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from dragoman.decoding.options import DecodingOptions
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
 from dragoman.terms import Terminology
@@ -60,7 +60,7 @@ class TextContext:
     """Returns the words of a text that the model cannot read, in order: these are kept like placeholders."""
     find_terms: Callable[[str], Sequence[FoundTerm]] = no_terms
     """Returns the terms of a text that have a translation, in order: these are translated in any case."""
-    read: Callable[[str], ReadText | None] = read_as_written
+    read: Callable[[str], RewordedText | None] = read_as_written
     """Returns what the model reads for a segment; None for the segment itself."""
     splitting: Splitting = Splitting.SENTENCES
     """Splitting of texts in the request."""

@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 from babel import Locale, UnknownLocaleError
 
-from dragoman.reading.read_text import ReadText
+from dragoman.reading.read_text import RewordedText
 from dragoman.types import Span
 from service.text.number_words import count_number_words, is_ordinal, ordinal_sign
 from service.text.numbers import Number, NumberKind, find_numbers, mask, short_numbers
 
 Spans = Sequence[tuple[int, int]]
 _NO_SPANS: Spans = ()
-Read = Callable[[str], ReadText | None]
+Read = Callable[[str], RewordedText | None]
 """Returns what the model reads for a segment; None for the segment itself."""
 
 MIN_SIGNIFICANT_DIGITS = 5
@@ -251,11 +251,11 @@ def _signs(language: str) -> _Signs:
     return _Signs(locale.language, symbols["decimal"], symbols["group"])
 
 
-def _read(text: str, objects: Spans, read: Read | None) -> ReadText | None:
+def _read(text: str, objects: Spans, read: Read | None) -> RewordedText | None:
     return None if read is None else read(mask(text, objects) if objects else text)
 
 
-def _as_written(number: Number, source: str, read: ReadText | None) -> Number | None:
+def _as_written(number: Number, source: str, read: RewordedText | None) -> Number | None:
     """Return a number of what was read, as the text has it; None if it is a part of what stands for words."""
     if read is None:
         return number

@@ -11,7 +11,7 @@ import anyio.to_thread
 from anyio import CapacityLimiter
 
 from dragoman import Deadline, DecodingOptions, EngineRequest, InputError
-from dragoman.pipeline.engine_request import DEFAULTS
+from dragoman.pipeline.engine_request import DEFAULT_DECODING
 from dragoman.pipeline.pacing import LARGE_CHARACTERS
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
