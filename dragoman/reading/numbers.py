@@ -14,6 +14,12 @@ from dragoman.types import Span
 _IN_WORD = r"[\w)'\N{RIGHT SINGLE QUOTATION MARK}]"
 _MINUS = re.compile(rf"(?:(?<!{_IN_WORD})({_IN_WORD}++)[ ])?\b(minus )\Z", re.IGNORECASE)
 """With the word before it, if there is one."""
+_BEFORE_DIGITS = re.compile(
+    r"(?<![\d)] )(?<!(?<!['\N{RIGHT SINGLE QUOTATION MARK}])\b\w )"
+    r"(?<!\bplus )(?<!\boder )(?<!\bor )\bminus (?=\d)",
+    re.IGNORECASE,
+)
+"""Before a negative number; no subtraction, nor `plus or minus`."""
 _BEFORE_OTHER_MINUS = frozenset({"or", "oder", "plus"})
 _LONGEST_WORD = 40
 GROUPED_FROM = 10_000
@@ -105,3 +111,9 @@ class NumberGrammar:
             return True
         is_word = len(word) > 1 and word[-1].isalpha()
         return is_word and word not in _BEFORE_OTHER_MINUS and not self.known.parts(word)
+
+
+def find_minus(text: str) -> Iterator[Found]:
+    """Yield each `minus` before a negative number in digits, with its sign."""
+    if "inus " in text or "INUS " in text:
+        yield from ((Span(*minus.span()), "-") for minus in _BEFORE_DIGITS.finditer(text))

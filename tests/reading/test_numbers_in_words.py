@@ -131,7 +131,7 @@ def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
         ("Twelve hundred and five, at half past seven", "1205, at 7:30"),
         ("One hundred and five past ten", "105 past ten"),
         ("At minus ten, minus twenty-one; minus forty", "At -10, -21; -40"),
-        ("It's minus two, here it's minus 5 (minus four)", "It's -2, here it's minus 5 (-4)"),
+        ("It's minus two, here it's minus 5 (minus four)", "It's -2, here it's -5 (-4)"),
     ],
 )
 def test_english_numbers_are_read_in_digits(text: str, read: str) -> None:

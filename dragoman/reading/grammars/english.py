@@ -9,6 +9,7 @@ from dragoman.reading.numbers import (
     NumberGrammar,
     NumberInWords,
     NumberWords,
+    find_minus,
     words_below_100,
 )
 from dragoman.text.inflections import function_words
@@ -145,4 +146,8 @@ def _with_half(text: str) -> Iterator[Found]:
 _NUMBERS = NumberGrammar(
     _PATTERN, _WORDS, _read, _write, ("hundred", "housand", "ty-", "teen ", "twenty ", "tieth", "minus ")
 )
-READINGS: Mapping[str, Find] = {"clock": _find_times, "numbers_in_words": _NUMBERS.find}
+READINGS: Mapping[str, Find] = {
+    "clock": _find_times,
+    "minus": find_minus,
+    "numbers_in_words": _NUMBERS.find,
+}

@@ -9,6 +9,7 @@ from dragoman.reading.numbers import (
     NumberGrammar,
     NumberInWords,
     NumberWords,
+    find_minus,
     words_below_100,
 )
 from dragoman.text.inflections import function_words
@@ -59,12 +60,6 @@ _DATES = re.compile(
 )
 """One date or two, after a word that stands before dates: versions and chapters look the same."""
 _DATE_SIGN = re.compile(r"\d\.\d\d?\.")
-_MINUS = re.compile(
-    r"(?<![\d)] )(?<!(?<!['\N{RIGHT SINGLE QUOTATION MARK}])\b\w )"
-    r"(?<!\bplus )(?<!\boder )(?<!\bor )\bminus (?=\d)",
-    re.IGNORECASE,
-)
-"""Before a negative number; no subtraction, nor `plus oder minus`."""
 _FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner? )?Dreiviertelstunde\b")
 _FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")
 
@@ -108,11 +103,6 @@ def _find_dates(text: str) -> Iterator[Found]:
                 yield Span(start, end - (end == len(text))), f"{int(day)}. {name}"
 
 
-def _find_minus(text: str) -> Iterator[Found]:
-    if "inus " in text or "INUS " in text:
-        yield from ((Span(*minus.span()), "-") for minus in _MINUS.finditer(text))
-
-
 def _find_fractions(text: str) -> Iterator[Found]:
     for word in _FRACTIONS.finditer(text) if any(map(text.__contains__, _FRACTION_SIGNS)) else ():
         yield Span(*word.span()), "Eineinhalb" if word["A"] else "eineinhalb" if word["a"] else "45 Minuten"
@@ -125,6 +115,6 @@ READINGS: Mapping[str, Find] = {
     "clock": _find_times,
     "dates": _find_dates,
     "fractions": _find_fractions,
-    "minus": _find_minus,
+    "minus": find_minus,
     "numbers_in_words": _NUMBERS.find,
 }
