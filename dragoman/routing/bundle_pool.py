@@ -64,7 +64,7 @@ class _OfferedBundle:
     bundle: Bundle
     size_bytes: int
     failure: Exception | None = None
-    """Why it could not be opened; it is not tried again before the bundles are next replaced."""
+    """Why it could not be opened; it is not tried again before the next scan."""
 
 
 @dataclass(eq=False, slots=True)

@@ -256,10 +256,10 @@ class IcuPlan:
         if syntax := check_syntax(self._marked.text, written.text, self._pause):
             return TextOutcome(self._marked, None, syntax, TextOrigin.SOURCE)
         parts = [outcome.translation for outcome in outcomes if outcome.translation is not None]
-        return _translated(written, _joint_translation(written.text, parts), failed)
+        return _translated(written, _message_translation(written.text, parts), failed)
 
 
-def _joint_translation(text: str, parts: Sequence[Translation]) -> Translation:
+def _message_translation(text: str, parts: Sequence[Translation]) -> Translation:
     """Return the translation of a message, without segments, as it is in no order of the source."""
     scores = [part.score for part in parts if part.score is not None]
     score = sum(scores) / len(scores) if scores else None

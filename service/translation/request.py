@@ -34,7 +34,7 @@ class TranslationRequest:
     matches: tuple[TextMatches, ...] = ()
     """Matches of a translation memory for each text; empty without a memory."""
     linger_s: float = 0.0
-    """Seconds for which its work goes on after its client has left, as the request may come again."""
+    """Seconds for which its work goes on after its client has left, as the same request may come again."""
 
     @property
     def num_characters(self) -> int:
