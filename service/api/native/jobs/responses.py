@@ -95,7 +95,7 @@ class ListJobsQuery(DocumentedModel):
 
     limit: Count = Field(PAGE_LENGTH, ge=1, le=MAX_PAGE_LENGTH)
     """Maximum number of jobs on the page."""
-    cursor: str = Field("", pattern="^[0-9a-f]{32}$")
+    cursor: str = Field("", pattern="^([0-9a-f]{32})?$")
     """`next_cursor` of the page before; omitted for the first page."""
     state: JobState | None = None
     """Only jobs in this state."""
