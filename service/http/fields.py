@@ -16,7 +16,7 @@ from dragoman.text.validation import surrogate_problem
 from service.http.errors import ApiError, ErrorKind, FieldProblem, field_error, invalid_input
 from service.http.forms import Form, FormError, Upload, read_multipart, read_urlencoded
 from service.http.request_bodies import SPOOLED_FILES, Body, parsed, read_body
-from service.http.validation import REPEATED, Model, shorten, validate
+from service.http.validation import READS_EMPTY, Model, shorten, validate
 
 _LONE = (
     re.compile(
@@ -89,18 +89,19 @@ class Fields:
 
     def read(self, model: type[Model]) -> Model:
         """Return the fields as a model. A JSON null is read as a missing field, and so is an empty string,
-        except in texts.
+        except for texts, numbers and booleans.
 
         Raises:
             ApiError: naming each field that cannot be used.
         """
         sent = [*self.form.items(), *self.uploads.items()]
         values = {**self.json, **{name: each[0] if len(each) == 1 else tuple(each) for name, each in sent}}
-        texts = {name for name, each in model.model_fields.items() if REPEATED in each.metadata}
-        known = {
-            name: each for name, each in values.items() if each is not None and (each != "" or name in texts)
+        known = model.model_fields
+        reads_empty = {name for name in known if any(each in known[name].metadata for each in READS_EMPTY)}
+        missing = {
+            name for name, each in values.items() if each is None or (each == "" and name not in reads_empty)
         }
-        return validate(model, known)
+        return validate(model, {name: each for name, each in values.items() if name not in missing})
 
     def without(self, *names: str) -> "Fields":
         """Return the fields without some."""

@@ -52,7 +52,10 @@ def _read_repeated(value: object) -> object:
     return list(value) if isinstance(value, tuple) else value
 
 
-REPEATED = BeforeValidator(_read_repeated)
+REPEATED, READ_COUNT = BeforeValidator(_read_repeated), BeforeValidator(_read_count)
+READ_FLAG = BeforeValidator(_read_flag, json_schema_input_type=bool | Literal["0", "1"])
+READS_EMPTY = (REPEATED, READ_COUNT, READ_FLAG)
+"""Validators of fields for which an empty string is a value, if perhaps a wrong one."""
 Texts = Annotated[
     Annotated[str, Tag(ONE)]
     | Annotated[list[str], Field(max_length=MAX_TEXTS, fail_fast=True), Tag(SEVERAL)],
@@ -64,9 +67,9 @@ Texts = Annotated[
     REPEATED,
 ]
 """A string or an array of strings; in a form or a URL, a field that may be repeated."""
-Flag = Annotated[bool, Strict(), BeforeValidator(_read_flag, json_schema_input_type=bool | Literal["0", "1"])]
+Flag = Annotated[bool, Strict(), READ_FLAG]
 """A boolean, or one of `FLAGS` in a form or a URL."""
-Count = Annotated[int, Strict(), BeforeValidator(_read_count)]
+Count = Annotated[int, Strict(), READ_COUNT]
 """A whole number, or its digits in a form or a URL."""
 
 

@@ -47,7 +47,7 @@ def test_a_repeated_field_of_a_form_is_a_list_where_texts_are_expected_and_nowhe
 
 
 def test_null_and_empty_strings_are_missing_but_texts_may_be_empty() -> None:
-    sent = Fields(json={"text": "", "title": None}, form={"count": [""]}).read(Sent)
+    sent = Fields(json={"text": "", "count": None}, form={"title": [""]}).read(Sent)
 
     assert (sent.text, sent.title, sent.count) == ("", "", 0)
     assert problems_of(Fields(json={"text": None})) == {"text": "is missing"}
@@ -58,6 +58,7 @@ def test_null_and_empty_strings_are_missing_but_texts_may_be_empty() -> None:
     [
         ({"flag": 1, "count": True}, {"flag": "must be true or false", "count": "must be a whole number"}),
         ({"count": "9" * 19, "title": 1}, {"count": "must be a whole number", "title": "must be a string"}),
+        ({"count": "", "flag": ""}, {"count": "must be a whole number", "flag": "must be true or false"}),
         ({"count": 10}, {"count": "must be at most 9"}),
         ({"text": ["a", 1, 2]}, {"text[1]": "must be a string"}),
         ({"text": {}}, {"text": "must be a string or an array of strings"}),

@@ -29,11 +29,11 @@ class GoogleTranslateRequest(DocumentedModel):
     """Code of the target language."""
     source: str | None = None
     """Code of the source language; omitted, empty or `auto`: detected for each text."""
-    format: TextFormat = "html"
+    format: TextFormat | None = "html"
     """`html` keeps tags, and returns `&`, `<` and `>` as entities; `text` is plain."""
     model: ModelName | None = None
     """Google's names; without effect, since the server chooses the model of the pair."""
-    cid: Texts = Field([])
+    cid: Texts | None = None
     """Ids of customizations; not supported, so the list must be empty."""
     key: ApiKey = None
 

@@ -40,7 +40,7 @@ def translation_request(
         texts,
         pair.target,
         pair.source,
-        options=TranslationOptions(alternatives_options(0 if is_html else sent.alternatives)),
+        options=TranslationOptions(alternatives_options(0 if is_html else sent.alternatives or 0)),
         markup=MarkupOptions(MarkupLanguage.HTML) if is_html else None,
     )
 

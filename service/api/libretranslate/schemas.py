@@ -25,9 +25,9 @@ class LibreTranslateRequest(DocumentedModel):
     """A text or an array of texts; a form repeats the field. Line ends of a form become `\\n`."""
     source: SourceLanguage
     target: TargetLanguage
-    format: Literal["text", "html"] = "text"
+    format: Literal["text", "html"] | None = "text"
     """Format of the texts; `html` keeps the tags around their words."""
-    alternatives: Count = Field(0, ge=0, le=MAX_ALTERNATIVES)
+    alternatives: Count | None = Field(0, ge=0, le=MAX_ALTERNATIVES)
     """Number of alternative translations. More than 3 need a wider search, which may change the best
     translation.
     """
