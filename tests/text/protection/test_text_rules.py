@@ -2,6 +2,7 @@
 
 import re
 from collections import Counter
+from dataclasses import replace
 from functools import partial
 from html.parser import HTMLParser
 
@@ -17,6 +18,7 @@ from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.text.outcome import TextOutcome
 from service.text.text_plan import plan_text
 from tests.linear import is_linear
+from tests.reading.bundled import find
 from tests.text.markup.marked import outcome, parse
 from tests.text.markup.translations import as_it_is
 from tests.text.protection.bad_model import translate_badly
@@ -259,7 +261,8 @@ def test_a_number_that_a_model_loses_is_put_in_digits(number: str, put: str) -> 
     def engine(text: str) -> Translation:
         return translate_badly(text.replace("minus", "mindestens"))
 
-    found = outcome(MarkedText(f"Im Haus sind {number} Hunde. Wir nicht."), engine, CONTEXT)
+    context = replace(CONTEXT, read=partial(find, language="de"))
+    found = outcome(MarkedText(f"Im Haus sind {number} Hunde. Wir nicht."), engine, context)
 
     assert put in found.marked.text
     assert not found.failed
