@@ -173,7 +173,8 @@ def _problem(location: Sequence[str | int], error: Mapping[str, Any], model: typ
     if isinstance(value, tuple) and kind in PROBLEMS:
         return f"occurs {len(value)} times; send it once"
     context = {
-        name: str(each).replace("'", "").replace(" or ", ", ") for name, each in error.get("ctx", {}).items()
+        name: str(each).replace("'", "").replace(" or ", ", ").strip(", ")
+        for name, each in error.get("ctx", {}).items()
     }
     problem: str = PROBLEMS[kind].format_map(context) if kind in PROBLEMS else error["msg"]
     is_top = len(location) == 1

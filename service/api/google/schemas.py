@@ -11,8 +11,8 @@ from service.http.validation import Texts
 
 MAX_TEXTS = 128
 """Maximum number of texts in a request, as in Google's API."""
-TextFormat = Literal["html", "text"]
-ModelName = Literal["nmt", "base"]
+TextFormat = Literal["html", "text", ""]
+ModelName = Literal["nmt", "base", ""]
 ApiKey = Annotated[str | None, Field(description="API key, if the server requires one; or send a header.")]
 Q = Annotated[Texts, Field(description=f"One text or up to {MAX_TEXTS}; forms and URLs repeat the field.")]
 
