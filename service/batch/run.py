@@ -94,7 +94,7 @@ def reports_failures(problems_path: Path) -> bool:
 def first_failure(problems_path: Path) -> str | None:
     """Return the position and the problem of the first untranslated entry; None if there is none."""
     record = next(_problems(problems_path, {UNTRANSLATED}), None)
-    return None if record is None else f"{record['file']}: {record['location']}: {record['problem']}"
+    return None if record is None else f"{record['file']}: {record['place']}: {record['problem']}"
 
 
 def _problems(problems_path: Path, outcomes: Collection[str]) -> Iterator[Mapping[str, str]]:
