@@ -52,6 +52,7 @@ def test_models_shows_what_the_manifest_has(client: httpx.Client, double: Double
         "memory_bytes": 1,
         "kernels": "doubled",
         "why_not_native": "it is a double",
+        "readings": [],
         "licence": "CC-BY-4.0",
         "scores": {"captions": {"bleu": 31.5}},
     }
