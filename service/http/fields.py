@@ -99,7 +99,9 @@ class Fields:
         known = model.model_fields
         reads_empty = {name for name in known if any(each in known[name].metadata for each in READS_EMPTY)}
         missing = {
-            name for name, each in values.items() if each is None or (each == "" and name not in reads_empty)
+            name
+            for name, each in values.items()
+            if name in known and (each is None or (each == "" and name not in reads_empty))
         }
         return validate(model, {name: each for name, each in values.items() if name not in missing})
 

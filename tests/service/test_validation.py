@@ -26,6 +26,9 @@ class Sent(BaseModel):
     listed: list[Item] = Field([], fail_fast=True)
 
 
+KNOWN = "text, title, flag, count, items, listed"
+
+
 def problems_of(fields: Fields) -> dict[str, str]:
     with pytest.raises(ApiError) as rejected:
         fields.read(Sent)
@@ -62,7 +65,8 @@ def test_null_and_empty_strings_are_missing_but_texts_may_be_empty() -> None:
         ({"count": 10}, {"count": "must be at most 9"}),
         ({"text": ["a", 1, 2]}, {"text[1]": "must be a string"}),
         ({"text": {}}, {"text": "must be a string or an array of strings"}),
-        ({"more": 1}, {"more": "is not known; known are text, title, flag, count, items, listed"}),
+        ({"more": 1}, {"more": f"is not known; known are {KNOWN}"}),
+        ({"": None, "more": ""}, dict.fromkeys(("body", "more"), f"is not known; known are {KNOWN}")),
         ({"listed": [{}] * 9}, {"listed[0].name": "is missing"}),
         ({"listed": [{"name": "a", "x": 1}, 1]}, {"listed[0].x": "is not known"}),
         ({"items": {}}, {"items": "must be an array"}),
