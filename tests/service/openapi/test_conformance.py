@@ -60,8 +60,10 @@ def check(case: Case[Any], address: str) -> int:
     DeepL's own servers, and so these routes, take null and nothing for fields that are left out.
     """
     is_lenient = case.operation.path.startswith(("/v2/", "/v3/"))
-    checked = CHECKS if is_lenient else STRICT_CHECKS
-    return case.call_and_validate(base_url=address, checks=checked).status_code
+    response = case.call(base_url=address)
+    is_too_large = response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE  # Schemathesis expects others
+    case.validate_response(response, checks=CHECKS if is_lenient or is_too_large else STRICT_CHECKS)
+    return response.status_code
 
 
 JSON, FORM = "application/json", "application/x-www-form-urlencoded"
