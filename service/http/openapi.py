@@ -8,10 +8,10 @@ from fastapi import APIRouter, Security
 from fastapi.params import Depends
 from fastapi.routing import APIRoute
 from fastapi.security import APIKeyHeader, HTTPBearer
-from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema, PydanticCustomError
+from pydantic_core import CoreSchema
 
 from service.http.errors import ErrorKind, ErrorResponse
 
@@ -78,23 +78,10 @@ WITHOUT_KEY: Mapping[str, Any] = {"security": [{}]}
 """`openapi_extra` of a route that accepts keys, and needs none on servers that require none."""
 
 
-MAX_FIELDS = 100
-"""Maximum number of fields of an object of JSON."""
-
-
 class DocumentedModel(BaseModel):
     """A model whose fields are described by the text below each."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _bound_fields(cls, sent: object) -> object:
-        """Reject an object of very many fields before each unknown one is an error of its own."""
-        if isinstance(sent, dict) and len(sent) > MAX_FIELDS:
-            problem = "has {number} fields; the limit is {limit}"
-            raise PydanticCustomError("many_fields", problem, {"number": len(sent), "limit": MAX_FIELDS})
-        return sent
 
     @classmethod
     def __get_pydantic_json_schema__(
