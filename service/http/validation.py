@@ -38,7 +38,7 @@ def _read_flag(value: object) -> object:
 
 
 def _read_count(value: object) -> object:
-    return int(value) if isinstance(value, str) and NUMBER.fullmatch(value) else value
+    return int(value) if isinstance(value, str) and NUMBER.fullmatch(value) else value  # at most 18 digits
 
 
 def text_tag(text: object) -> str | None:

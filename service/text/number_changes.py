@@ -202,7 +202,8 @@ class NumberForms:
             if item.value is None:
                 return number.read
             is_last = number.read.endswith(".")
-            sign = ordinal_sign(int(item.value.groups[-1]), self.target.language) if is_last else ""
+            end = int(item.value.groups[-1][-2:])  # at most 2 digits
+            sign = ordinal_sign(end, self.target.language) if is_last else ""
             return "-" * item.plain.startswith("-") + self.target.write(item.value) + sign
         if number.kind is not NumberKind.NUMBER or not self.target.decimal:
             return None

@@ -101,7 +101,7 @@ def test_unusual_but_valid_requests_are_answered(server: Server, connect: Connec
         ("GET /v1/jobs/%00%ff%2e%2e%2f", 404),
         ("GET /download_file/%00.%ff", 404),
         ("GET /v1/jobs?limit=%00", 422),
-        ("GET /v1/jobs?cursor=%ff", 422),
+        ("GET /v1/jobs?cursor=%ff", 400),
         ("HEAD /healthz", 200),
         ("HEAD /v1/translate", 405),
         ("OPTIONS *", 404),
