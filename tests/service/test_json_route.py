@@ -70,12 +70,10 @@ async def ask(body: bytes) -> httpx.Response:
 @example(b"[" * 100_000)
 def test_any_body_gets_what_the_model_makes_of_it_or_an_error(body: bytes) -> None:
     response = asyncio.run(ask(body))
-
     try:
         sent = AwaitedSegment.model_validate_json(body)
     except ValidationError:
-        assert response.status_code in {400, 422}
-        assert response.json()["error"]["message"]
+        assert response.status_code in {400, 422} and response.json()["error"]["message"]  # noqa: PT018
     else:
         assert response.json() == sent.model_dump(exclude={"count"} if sent.count <= 1 else None)
 

@@ -14,9 +14,8 @@ from typing_extensions import Buffer
 
 from service.formats.parts import ChunkReader
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
-from tests.formats.rewriting import OPTIONS
+from tests.formats.rewriting import OPTIONS, target_text
 
 LINE = "Der {0}. Satz dieser Datei, " + "der auch nicht kürzer ist als viele andere in ihr, " * 6 + "ja.\n"
 MAKERS: dict[str, Callable[[int], str]] = {
@@ -63,7 +62,7 @@ def write_upper(name: str, num_entries: int) -> tuple[int, int]:
     first, again = sources(name, num_entries)
     tracemalloc.start()
     try:
-        texts = (TargetText(MarkedText(entry.text.upper())) for entry in file_format.read(first))
+        texts = (target_text(MarkedText(entry.text.upper())) for entry in file_format.read(first))
         file_format.write(again, texts, target)  # type: ignore[arg-type]
         return target.num_written, tracemalloc.get_traced_memory()[1]
     finally:
