@@ -1,4 +1,4 @@
-"""What a module of `grammars` has."""
+"""The contents of a module of `grammars`."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
@@ -12,7 +12,7 @@ Find = Callable[[str], Iterator[Found]]
 
 
 class Grammar(Protocol):
-    """What a module of `grammars` has."""
+    """The contents of a module of `grammars`."""
 
     READINGS: Mapping[str, Find]
     """By the name that `reading.toml` has for it."""

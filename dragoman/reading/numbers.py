@@ -36,7 +36,7 @@ class NumberInWords(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NumberWords:
-    """How a language joins the words of a number."""
+    """The rules by which a language joins the words of a number."""
 
     hundred: str
     thousand: str
@@ -76,7 +76,7 @@ def words_below_100(ones: Sequence[str], tens: Sequence[str], join: str) -> dict
 
 @dataclass(frozen=True, slots=True)
 class NumberGrammar:
-    """How a language writes numbers."""
+    """The rules by which a language writes numbers."""
 
     pattern: re.Pattern[str]
     """Finds what may be one."""

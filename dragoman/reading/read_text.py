@@ -9,7 +9,7 @@ from dragoman.text.capitals import to_capitals
 from dragoman.types import Span
 
 QUOTE_SPACE_BONUS = 0.1
-"""See `RewordedText.bonus`; decision 0017 has what was measured."""
+"""See `RewordedText.bonus`; docs/explanation/decisions/text.md has the measurements."""
 _QUOTES = '"\u2018\u201a\u201c\u201e'
 _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 """A space after an opening quotation mark; French has one after a guillemet."""
@@ -17,7 +17,7 @@ _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 
 @dataclass(frozen=True, slots=True)
 class RewordedText:
-    """What the model reads for a segment."""
+    """The text that the model reads for a segment."""
 
     text: str
     """Differs from the segment in the case of letters, has ß for some ss, and quote spaces."""
