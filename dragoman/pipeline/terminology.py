@@ -22,9 +22,14 @@ from dragoman.text.inflections import is_inflected, is_plural, plurals_of
 from dragoman.text.term_index import TermIndex, TermMatch, is_noun, split_words
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import Pair, Span
+from dragoman.weighted_cache import WeightedCache
 
-MAX_CACHED_FINDERS = 64
-"""Maximum number of terminologies, each with a language pair, whose index is kept."""
+MAX_CACHED_TERMS = 50_000
+"""Maximum number of terms of all terminologies, each with a language pair, whose index is kept: 50 MiB."""
+MIN_WEIGHT = 1000
+"""What a terminology counts at least, in terms."""
+MAX_CACHED_PHRASES = 256
+"""Maximum number of translations of a terminology whose forms are kept."""
 MAX_INFLECTED_FORMS = 16
 """Maximum number of forms that are taken from the vocabulary for a term."""
 BUCKET_CHARACTERS = 3
@@ -72,11 +77,12 @@ class TermFinder:
     """Finds a terminology's terms in segments of a language pair. Safe to use from several threads."""
 
     def __init__(self, terminology: Terminology, pair: Pair, model: "TermModel") -> None:
+        self.num_terms = len(terminology.terms) + len(terminology.forbidden)
         self._model = model
         self._pair = pair
         self._index = TermIndex.of_sources(terminology.terms, pair)
         self._forbidden = tuple(phrase.strip().casefold() for phrase in terminology.forbidden)
-        self._phrase = lru_cache(maxsize=1024)(self._make_phrase)
+        self._phrase = lru_cache(MAX_CACHED_PHRASES)(self._make_phrase)
 
     def find(self, segment: str) -> SegmentTerms | None:
         """Return a segment's terms; None if it has none and nothing is forbidden.
@@ -194,11 +200,14 @@ class TermModel:
         self.reader = reader
         self.target = target
         self.controls = controls
-        self.finder = lru_cache(MAX_CACHED_FINDERS)(self._make_finder)
+        self._finders: WeightedCache[tuple[Terminology, Pair], TermFinder] = WeightedCache(
+            MAX_CACHED_TERMS, lambda finder: max(MIN_WEIGHT, finder.num_terms)
+        )
         self._words = lru_cache(1)(self._whole_words)
 
-    def _make_finder(self, terminology: Terminology, pair: Pair) -> TermFinder:
-        return TermFinder(terminology, pair, self)
+    def finder(self, terminology: Terminology, pair: Pair) -> TermFinder:
+        """Return the finder of a terminology's terms; the same for the same terminology."""
+        return self._finders.get((terminology, pair), lambda: TermFinder(terminology, pair, self))
 
     def inflected(self, spelling: str, language: str) -> list[str]:
         """Return other forms of a word that are pieces of the target vocabulary, as `Dateien` of `Datei`."""

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 from service.formats.entries import FileFormatError
 
-COSTLY_CPU_S = 0.25
+COSTLY_CPU_S = 0.1
 """CPU time in seconds from which a file is costly; most need less."""
 CPU_STEP_BYTES = 2**24
 """File size for which `FileLimits.cpu_s` is granted once."""

@@ -1,18 +1,17 @@
 """The use cases of glossaries that all APIs share."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from dragoman.weighted_cache import WeightedCache
 from service.accounts.keys import Caller
 from service.glossaries.store import GlossaryStore
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 
 MAX_CACHED_TERMS = 200_000
 """Maximum number of terms of all cached terminologies."""
-MAX_CACHED = 1000
-"""Maximum number of cached terminologies."""
+MIN_WEIGHT = 200
+"""What a terminology counts at least, in terms."""
 CacheKey = tuple[tuple[tuple[str, int], ...], RequestTerms]
 
 
@@ -24,9 +23,9 @@ class GlossaryService:
 
     def __init__(self, store: GlossaryStore) -> None:
         self.store = store
-        self._cached: OrderedDict[CacheKey, RequestTerminology] = OrderedDict()
-        self._num_cached_terms = 0
-        self._lock = threading.Lock()
+        self._cached: WeightedCache[CacheKey, RequestTerminology] = WeightedCache(
+            MAX_CACHED_TERMS, lambda found: max(MIN_WEIGHT, found.num_terms)
+        )
 
     def now(self) -> datetime:
         """Return the time at which a glossary is created."""
@@ -53,23 +52,9 @@ class GlossaryService:
         owner = caller.key_id
         versions = tuple(self.store.get(owner, glossary_id) for glossary_id in dict.fromkeys(glossary_ids))
         key = tuple((glossary.id, glossary.version) for glossary in versions), requested
-        with self._lock:
-            if (known := self._cached.get(key)) is not None:
-                self._cached.move_to_end(key)
-                return known
-        glossaries = tuple(self.store.read_dictionaries(owner, glossary.id) for glossary in versions)
-        return self._add(key, RequestTerminology(glossaries, requested))
 
-    def _add(self, key: CacheKey, found: RequestTerminology) -> RequestTerminology:
-        with self._lock:
-            if (known := self._cached.get(key)) is not None:  # another thread was faster
-                return known
-            self._cached[key] = found
-            self._num_cached_terms += found.num_terms
-            while len(self._cached) > 1 and self._is_full():
-                _, oldest = self._cached.popitem(last=False)
-                self._num_cached_terms -= oldest.num_terms
-        return found
+        def read() -> RequestTerminology:
+            glossaries = tuple(self.store.read_dictionaries(owner, glossary.id) for glossary in versions)
+            return RequestTerminology(glossaries, requested)
 
-    def _is_full(self) -> bool:
-        return self._num_cached_terms > MAX_CACHED_TERMS or len(self._cached) > MAX_CACHED
+        return self._cached.get(key, read)

@@ -1,12 +1,11 @@
 """The use cases of translation memories that all APIs share."""
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 
 from dragoman.pipeline.pacing import LARGE_CHARACTERS, cancelling_pause_of
 from dragoman.types import Pair
+from dragoman.weighted_cache import WeightedCache
 from service.accounts.keys import Caller
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair, TextMatches, fitting_targets
@@ -29,8 +28,9 @@ class MemoryService:
 
     def __init__(self, store: MemoryStore) -> None:
         self.store = store
-        self._indexes: OrderedDict[tuple[str, int], SimilarityIndex] = OrderedDict()
-        self._lock = threading.Lock()
+        self._indexes: WeightedCache[tuple[str, int], SimilarityIndex] = WeightedCache(
+            MAX_CACHED_BYTES, lambda index: index.size_bytes
+        )
 
     def now(self) -> datetime:
         """Return the time at which a memory is created."""
@@ -64,7 +64,9 @@ class MemoryService:
         if not max_similar or all(target is not None for target in targets):
             return tuple(TextMatches(target) for target in targets)
         pause = cancelling_pause_of(LARGE_CHARACTERS, is_cancelled)
-        index = self._index(memory, pause)
+        index = self._indexes.get(
+            (memory.id, memory.version), lambda: SimilarityIndex(self.store.read_pairs(memory.id), pause)
+        )
         wanted = [text for text, target in zip(texts, targets, strict=True) if target is None]
         if (comparisons := sum(map(index.num_comparisons, wanted))) > MAX_COMPARISONS:
             problem = f"needs {comparisons:.1e} comparisons of characters with the pairs of the memory"
@@ -82,24 +84,6 @@ class MemoryService:
     def suggest(self, caller: Caller, pair: Pair, suggested: SegmentPair) -> Memory:
         """Store a correction in the caller's memory of suggestions; see `MemoryStore.suggest`."""
         return self.store.suggest(caller.key_id, pair, suggested, self.now())
-
-    def _index(self, memory: Memory, pause: Callable[[], None]) -> SimilarityIndex:
-        key = memory.id, memory.version
-        with self._lock:
-            if (known := self._indexes.get(key)) is not None:
-                self._indexes.move_to_end(key)
-                return known
-        index = SimilarityIndex(self.store.read_pairs(memory.id), pause)
-        with self._lock:
-            for old in [old for old in self._indexes if old[0] == memory.id]:
-                del self._indexes[old]
-            self._indexes[key] = index
-            while len(self._indexes) > 1 and self._num_cached_bytes() > MAX_CACHED_BYTES:
-                self._indexes.popitem(last=False)
-        return index
-
-    def _num_cached_bytes(self) -> int:
-        return sum(index.size_bytes for index in self._indexes.values())
 
 
 def exact_targets(store: MemoryStore, memory_id: str, texts: Sequence[str]) -> list[str | None]:

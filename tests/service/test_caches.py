@@ -40,7 +40,7 @@ CACHES = {
     "dragoman/loading.py": [Keys.NOTHING],
     "dragoman/native/library.py": [Keys.NOTHING],
     "dragoman/pipeline/resolution.py": [Keys.PREFIXES],
-    "dragoman/pipeline/terminology.py": [Keys.TERMS, Keys.TERMS, Keys.NOTHING],
+    "dragoman/pipeline/terminology.py": [Keys.TERMS, Keys.NOTHING],
     "dragoman/reading/respelling.py": [Keys.WORDS, Keys.WORDS],
     "dragoman/routing/routes.py": [Keys.CODES, Keys.CODES, Keys.CODES, Keys.CODES],
     "dragoman/text/address.py": [Keys.NOTHING],

@@ -10,7 +10,6 @@ from dragoman.types import Pair
 from service.accounts.database import Database
 from service.accounts.keys import ANONYMOUS
 from service.api.native.requests import TermIn
-from service.glossaries import glossary_service
 from service.glossaries.entries import Dictionary
 from service.glossaries.errors import GlossaryInvalid, UnknownGlossary
 from service.glossaries.glossary_service import GlossaryService
@@ -51,7 +50,7 @@ def test_equal_own_terms_get_one_object(service: GlossaryService) -> None:
 
 
 def test_the_cache_forgets_the_oldest(service: GlossaryService, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(glossary_service, "MAX_CACHED_TERMS", 2)
+    monkeypatch.setattr(service._cached, "_max_weight", 2)
     first = find(service, own=RequestTerms((DOG, Term("Katze"))))
     second = find(service, own=RequestTerms((HOUND,)))
     assert find(service, own=RequestTerms((HOUND,))) is second

@@ -457,13 +457,13 @@ def test_cached_indexes_are_bounded_in_bytes(store: MemoryStore, monkeypatch: py
     service = MemoryService(store)
     for memory in memories:
         service.find_matches(memory, ["Nein."], 3)
-    [size_bytes] = {index.size_bytes for index in service._indexes.values()}
+    [size_bytes] = {index.size_bytes for index in service._indexes._values.values()}
     assert len(service._indexes) == len(memories)
-    monkeypatch.setattr(memory_service, "MAX_CACHED_BYTES", 2 * size_bytes)
+    monkeypatch.setattr(service._indexes, "_max_weight", 2 * size_bytes)
 
     service.find_matches(store.add_pairs(None, memories[0].id, [SegmentPair("a", "b")]), ["Nein."], 3)
 
-    assert list(service._indexes) == [(memories[0].id, 2)]
+    assert list(service._indexes._values) == [(memories[0].id, 2)]
 
 
 @pytest.mark.parametrize("text", ["a", "ä", "\u6c34", "a  "])
