@@ -91,13 +91,14 @@ def curve_caption(recorded: Result) -> str:
 
 
 def read_results(folder: Path = RESULTS) -> dict[str, Result]:
-    """Read all results, by the name of the bundle's folder, in order, with the stored calibrations."""
+    """Read all results, by the name of the bundle's folder, in order, with what other measurements stored."""
     results: dict[str, Result] = {}
     for path in sorted(folder.glob("card-*.json")):
         result = read_result(path)
         name = result["provenance"]["bundle"]
-        calibration = folder / f"confidence-{name}.json"
-        results[name] = result | ({"calibration": read_result(calibration)} if calibration.is_file() else {})
+        stored = {"calibration": "confidence", "reading": "reading"}
+        others = {key: folder / f"{prefix}-{name}.json" for key, prefix in stored.items()}
+        results[name] = result | {key: read_result(path) for key, path in others.items() if path.is_file()}
     return results
 
 
@@ -123,7 +124,18 @@ def _model(name: str, result: Result) -> str:
             f"![Share of good translations of {cell(name)} by confidence](figures/confidence-{name}.png)"
         )
         parts += ["### Confidence", picture, render_calibration(result["calibration"])]
+    if "reading" in result:
+        parts += ["### Reading", _reading(result["reading"])]
     return "\n\n".join(parts) + "\n"
+
+
+def _reading(result: Result) -> str:
+    """Render how many sentences come out right with and without the bundle's `reading.toml`."""
+    totals = result["totals"]
+    return (
+        f"`reading.toml` has {result['entries']} entries. Of {totals['sentences']} sentences that hold one, "
+        f"{totals['with']} are right with it and {totals['without']} without it."
+    )
 
 
 def _rate(row: Result) -> str:
