@@ -119,18 +119,14 @@ class Abbreviations:
     def _forms(self) -> Table:
         """The forms of each abbreviation as `_key` returns it; those that may get a capital also with it."""
         return {
-            section: {
-                _key(each): forms
-                for abbreviation, full in words.items()
-                for each, forms in ((abbreviation, full), *_with_capital(abbreviation, full))
-            }
+            section: {_key(each): forms for each, forms in _spellings(words)}
             for section, words in self._table.items()
         }
 
     @cached_property
     def _signs(self) -> frozenset[str]:
         """One part of each abbreviation; few texts have any."""
-        every = [each for words in self._forms.values() for each in words]
+        every = [each for words in self._table.values() for each, _ in _spellings(words)]
         return frozenset(max(_DOTTED.findall(each) or _PART.findall(each), key=len) for each in every)
 
     @cached_property
@@ -143,6 +139,13 @@ class Abbreviations:
                 if self._table.get(section)
             )
         )
+
+
+def _spellings(words: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield the abbreviations of a section, also with a capital, and what they are read as."""
+    for abbreviation, full in words.items():
+        yield abbreviation, full
+        yield from _with_capital(abbreviation, full)
 
 
 def _with_capital(abbreviation: str, full: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -4,6 +4,7 @@ import tomllib
 
 import pytest
 
+from bench.reading import FRAMES
 from dragoman import Translator
 from dragoman.reading.abbreviations import SECTIONS
 from dragoman.reading.reading_file import READING_FILE
@@ -39,6 +40,15 @@ def test_no_abbreviation_is_read_inside_a_name_or_code(
         texts = [text.replace("/", "x/") for text in texts]
 
     assert [text for text in texts if read(text, language) != text] == []
+
+
+@pytest.mark.parametrize(("language", "section", "abbreviation"), ENTRIES, ids=str)
+def test_every_abbreviation_is_read_in_a_sentence_of_its_section(
+    language: str, section: str, abbreviation: str
+) -> None:
+    texts = [frame.format(abbreviation) for frame in FRAMES[language][section]]
+
+    assert any(read(text, language) != text for text in texts)
 
 
 @pytest.mark.parametrize(
