@@ -75,10 +75,8 @@ class Postprocessor:
             )
         targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
         if not options.target_prefix:
-            before = text.document.segments[index - 1] if index else ""
-            targets = tuple(
-                with_first_capital(target, text.pair.target, segment, before) for target in targets
-            )
+            segments, language = text.document.segments, text.pair.target
+            targets = tuple(with_first_capital(target, language, segments, index) for target in targets)
         best = found[0]
         log_confidence = None
         if self._confidence is not None:

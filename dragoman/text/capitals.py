@@ -13,6 +13,7 @@ _TOKEN = re.compile(r"\S+")
 _WORD = re.compile(r"[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}][^\W\d_]+)*")
 _DOTLESS_I = "\N{LATIN SMALL LETTER DOTLESS I}"
 _ENDS = (".", "!", "?", "\N{HORIZONTAL ELLIPSIS}")
+MAX_LABEL_WORDS = 3
 _HAS_DOTTED_CAPITAL_I = frozenset({"tr", "tur", "az", "aze", "azj"})
 """Languages in which a dotted and a dotless i are two letters."""
 
@@ -29,18 +30,21 @@ def to_lower(text: str, language: str) -> str:
     return text.replace("İ", "i").lower()  # the only letter whose lower case is longer
 
 
-def with_first_capital(target: str, language: str, segment: str, before: str) -> str:
-    """Return the translation of a whole sentence with a capital first, if the sentence has one.
+def with_first_capital(target: str, language: str, segments: Sequence[str], index: int) -> str:
+    """Return the translation of a sentence or a label with a capital first, if its source has one.
 
     Args:
         target: the translation; names such as `eBay`, and words of the segment, stay.
         language: of the translation.
-        segment: what was translated.
-        before: the segment before it in the text; empty for the first one.
+        segments: those of a text; a label is all of it.
+        index: position of the segment that was translated.
     """
+    segment = segments[index]
     if not target[:1].islower() or not segment[:1].isupper():
         return target
-    if not segment.endswith(_ENDS) or (before and not before.endswith(_ENDS)):  # no whole sentence
+    is_sentence = all(each.endswith(_ENDS) for each in segments[max(0, index - 1) : index + 1])
+    is_label = len(segments) == 1 and len(segment.split()) <= MAX_LABEL_WORDS
+    if not is_sentence and not is_label:
         return target
     [word] = target.split(maxsplit=1)[:1]
     capital = to_capitals(word[0], language)

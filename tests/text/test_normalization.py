@@ -123,22 +123,26 @@ def test_a_translation_gets_capitals_but_for_placeholders_and_addresses() -> Non
 
 
 @pytest.mark.parametrize(
-    ("segment", "before", "target", "expected"),
+    ("segments", "target", "expected"),
     [
-        ("Obst ist gut.", "", "fruit is good.", "Fruit is good."),
-        ("Ist Obst gut?", "Hallo!", "ısla?", "Isla?"),
-        ("Obst", "", "fruit", "fruit"),
-        ("obst ist gut.", "", "fruit is good.", "fruit is good."),
-        ("Häuser zu bauen.", "Er begann,", "houses to build.", "houses to build."),
-        ("Bei eBay gibt es das.", "", "eBay has it.", "eBay has it."),
-        ("Das Werkzeug npm hilft.", "", "npm helps.", "npm helps."),
-        ("Die Seite.", "", "www.example.org.", "www.example.org."),
+        (["Obst ist gut."], "fruit is good.", "Fruit is good."),
+        (["Hallo!", "Ist Obst gut?"], "ısla?", "Isla?"),
+        (["Obst"], "fruit", "Fruit"),
+        (["Gutes frisches Obst"], "good fresh fruit", "Good fresh fruit"),
+        (["Sehr gutes frisches Obst"], "very good fresh fruit", "very good fresh fruit"),
+        (["Ja.", "Obst"], "fruit", "fruit"),
+        (["obst"], "fruit", "fruit"),
+        (["obst ist gut."], "fruit is good.", "fruit is good."),
+        (["Er begann,", "Häuser zu bauen."], "houses to build.", "houses to build."),
+        (["Bei eBay gibt es das."], "eBay has it.", "eBay has it."),
+        (["Das Werkzeug npm hilft."], "npm helps.", "npm helps."),
+        (["Die Seite."], "www.example.org.", "www.example.org."),
     ],
 )
-def test_a_sentence_begins_with_a_capital_as_its_source_does(
-    segment: str, before: str, target: str, expected: str
+def test_a_sentence_or_a_label_begins_with_a_capital_as_its_source_does(
+    segments: list[str], target: str, expected: str
 ) -> None:
-    assert with_first_capital(target, "tr", segment, before) == expected
+    assert with_first_capital(target, "tr", segments, len(segments) - 1) == expected
 
 
 @given(st.text(), LANGUAGES)
