@@ -89,13 +89,7 @@ class Translator:
                 lambda ids: target_tokenizer.decode([ids])[0],
                 model.has_shortlist,
             ),
-            Postprocessor(
-                preparer,
-                reader,
-                target_tokenizer,
-                self.manifest.alignment,
-                self.manifest.confidence,
-            ),
+            Postprocessor(reader, target_tokenizer, self.manifest.alignment, self.manifest.confidence),
             target_tokenizer,
             self._scheduler.cancel,
         )

@@ -10,6 +10,7 @@ from dragoman.text.segmentation import SegmentedText
 from dragoman.types import (
     Alternative,
     FinishReason,
+    Formality,
     Hypothesis,
     Link,
     SegmentTranslation,
@@ -39,6 +40,8 @@ class SegmentOutput:
     """Reason why there are no hypotheses."""
     log_confidence: float | None = None
     """Natural logarithm of the calibrated confidence of the best target; None if the bundle has none."""
+    forms: frozenset[Formality] = frozenset()
+    """Forms of address in the best target, where another one could be requested."""
 
     def target(self, rank: int) -> str:
         """Return the text of the n-th best hypothesis, or of the last one."""

@@ -37,7 +37,8 @@ class EngineRequest:
     on_segmented: Callable[[Sequence[str]], object] | None = None
     """Called once, before the callbacks below, with the segments that the text is split into."""
     on_segment: Callable[[SegmentTranslation], object] | None = None
-    """Called with each segment once it and all segments before it are done."""
+    """Called with each segment once it and all segments before it are done. If no form of address is
+    requested, a segment that has one waits for all others."""
     on_token: Callable[[int, str], object] | None = None
     """Called after each step with a segment's position and its text so far, which replaces the text of the
     previous call. Segments interleave. Greedy search only, as a beam may change its mind. A segment with

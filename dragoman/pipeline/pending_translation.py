@@ -9,8 +9,9 @@ from dragoman.decoding.options import SearchOptions
 from dragoman.pipeline.assembly import SegmentLocator, SegmentOutput, rejoin
 from dragoman.pipeline.preparation import SegmentInput
 from dragoman.scheduling.segment_request import Outcome
+from dragoman.text.address import prevailing_form
 from dragoman.text.segmentation import SegmentedText
-from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
+from dragoman.types import FinishReason, Formality, Hypothesis, SegmentTranslation, Translation
 
 Result = TypeVar("Result")
 MakePiece = Callable[[int, SegmentInput | FinishReason, Sequence[Hypothesis]], SegmentOutput]
@@ -36,6 +37,7 @@ class PendingTranslation:
         options: SearchOptions,
         make_piece: MakePiece,
         on_segment: Callable[[SegmentTranslation], object] | None,
+        search_again: Callable[[int, Formality], object] | None,
     ) -> None:
         """Wait for all segments.
 
@@ -44,6 +46,7 @@ class PendingTranslation:
             options: options of the search.
             make_piece: makes a segment's output from its position, its input and its hypotheses.
             on_segment: see `EngineRequest`.
+            search_again: searches for a segment with another form of address; None if all may stay.
         """
         self.future: Future[Translation] = Future()
         """Pending until it is done, so that it can be cancelled at any time."""
@@ -51,6 +54,7 @@ class PendingTranslation:
         self._options = options
         self._make_piece = make_piece
         self._on_segment = on_segment
+        self._search_again = search_again
         self._pieces: list[SegmentOutput | None] = [None] * len(document.segments)
         self._num_reported = 0
         self._locator = SegmentLocator(document, options)
@@ -96,15 +100,33 @@ class PendingTranslation:
                 self._settle(self._translation())
 
     def _report(self) -> None:
-        """Call `on_segment` for the segments that are done, in order; resolve the future after the last."""
+        """Call `on_segment` for the segments that are done, in order; resolve the future after the last.
+
+        A segment that addresses somebody is not done before all are, as their form of address is one.
+        """
+        if self._search_again is not None and None not in self._pieces:
+            self._unify_forms(self._search_again)
         while self._num_reported < len(self._pieces):
             piece = self._pieces[self._num_reported]
-            if piece is None:
+            if piece is None or (self._search_again is not None and piece.forms):
                 return
             self._num_reported += 1
             if self._on_segment is not None and not self.future.done():
                 self._on_segment(self._locator.present(piece))
         self.resolve_if_complete()
+
+    def _unify_forms(self, search_again: Callable[[int, Formality], object]) -> None:
+        """Search again for the segments that have another form of address than most."""
+        self._search_again = None
+        forms = [frozenset[Formality]() if piece is None else piece.forms for piece in self._pieces]
+        form = prevailing_form(forms)
+        if form is None:
+            return
+        others = [index for index, own in enumerate(forms) if own - {form}]
+        for index in others:
+            self._pieces[index] = None
+        for index in others:
+            search_again(index, form)
 
     def _translation(self) -> Translation:
         return rejoin(self._document, [piece for piece in self._pieces if piece is not None], self._options)

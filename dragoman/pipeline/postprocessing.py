@@ -11,10 +11,11 @@ from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
-from dragoman.pipeline.preparation import IdsAround, PreparedText, Preparer, SegmentInput
+from dragoman.pipeline.preparation import IdsAround, PreparedText, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.reading.read_text import RewordedText, find_quote_spaces, without_quote_spaces
 from dragoman.reading.reader import Reader
+from dragoman.text.address import translated_forms
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
@@ -23,7 +24,6 @@ from dragoman.types import (
     ForcedDecoding,
     Hypothesis,
     Link,
-    Pair,
     SegmentTranslation,
     Span,
     Token,
@@ -38,13 +38,11 @@ class Postprocessor:
 
     def __init__(
         self,
-        preparer: Preparer,
         reader: Reader,
         target: Tokenizer,
         alignment: AlignmentHeads,
         confidence: ConfidenceMap | None,
     ) -> None:
-        self._preparer = preparer
         self._reader = reader
         self._target = target
         self._alignment = alignment
@@ -84,8 +82,7 @@ class Postprocessor:
             log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
         links: tuple[Link, ...] = ()
         if best.reading is not None:
-            around = self._preparer.around_segment(segment, text.pair, text.controls)
-            links = self.links(source.text(segment), targets[0], around, best, source.spans)
+            links = self.links(source.text(segment), targets[0], source.around, best, source.spans)
         if source.read is not None:
             targets, links = _in_capitals(source.read, targets, links, text.pair.target)
         if source.has_quote_spaces:
@@ -101,6 +98,7 @@ class Postprocessor:
             links if wants_links else None,
             tokens,
             log_confidence=log_confidence,
+            forms=translated_forms(segment, targets[0], text.pair),
         )
 
     def scored(
@@ -108,7 +106,6 @@ class Postprocessor:
         texts: tuple[str, str],
         read: tuple[SegmentInput, RewordedText | None],
         found: Hypothesis,
-        pair: Pair,
     ) -> SegmentTranslation:
         """Return the scores of a given target.
 
@@ -116,7 +113,6 @@ class Postprocessor:
             texts: the source and the target.
             read: the reading of the source by which the target is more probable, and that of the target.
             found: the target, decoded by force.
-            pair: their languages.
         """
         source, target = texts
         segment, read_target = read
@@ -126,7 +122,7 @@ class Postprocessor:
                 link.source if segment.read is None else segment.read.in_segment(link.source),
                 link.target if read_target is None else read_target.in_segment(link.target),
             )
-            for link in self.links(segment.text(source), target_text, self._preparer.around(pair), found)
+            for link in self.links(segment.text(source), target_text, segment.around, found)
         )
         return SegmentTranslation(
             source=source,

@@ -45,6 +45,8 @@ class SegmentInput:
     """What the model reads; None for the segment."""
     as_written: "SegmentInput | None" = None
     """The same as written, if the better translation of the two is to be chosen."""
+    around: IdsAround = ((), ())
+    """Ids before and after those of the segment."""
 
     @property
     def has_quote_spaces(self) -> bool:
@@ -55,17 +57,29 @@ class SegmentInput:
         """Return the text that the model reads for the segment."""
         return segment if self.read is None else self.read.text
 
+    def with_control(self, control: int) -> "SegmentInput":
+        """Return the same with a control id before the segment's own ids."""
+        before, after = self.around
+        return replace(
+            self,
+            ids=[*before, control, *self.ids[len(before) :]],
+            around=((*before, control), after),
+            as_written=None if self.as_written is None else self.as_written.with_control(control),
+        )
+
+
+Input = SegmentInput | FinishReason
+"""The input of a segment, or the reason why it is copied instead."""
+
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
     """A text ready for the search."""
 
     document: SegmentedText
-    sources: tuple[SegmentInput | FinishReason, ...]
-    """One for each segment: its input, or the reason why it is copied instead."""
+    sources: tuple[Input, ...]
+    """One for each segment."""
     pair: Pair
-    controls: tuple[int, ...] = ()
-    """Control ids before the pieces of each segment that may address somebody."""
 
 
 class Preparer:
@@ -147,7 +161,7 @@ class Preparer:
         document = fit_segments(
             document, count_tokens, self._limits.max_source_tokens - sum(map(len, around))
         )
-        sources: list[SegmentInput | FinishReason] = []
+        sources: list[Input] = []
         num_searched = 0
         for sentence in document.segments:
             pause()
@@ -159,7 +173,7 @@ class Preparer:
                 if term_finder is not None:
                     source = self._with_terms(sentence, source, around, term_finder)
             sources.append(source)
-        return PreparedText(document, tuple(sources), pair, controls)
+        return PreparedText(document, tuple(sources), pair)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> SegmentInput:
         """Return the input of one segment, which is not cut.
@@ -177,9 +191,7 @@ class Preparer:
             raise InputError(field, f"{num_tokens} tokens exceed this model's limit of {most} per segment")
         return source
 
-    def _source(
-        self, segment: str, read: "_ReadSegments", around: IdsAround, number: int
-    ) -> SegmentInput | FinishReason:
+    def _source(self, segment: str, read: "_ReadSegments", around: IdsAround, number: int) -> Input:
         """Return the input of a segment, or why it is copied; see `_input`."""
         if not has_letters(segment):
             return FinishReason.COPIED
@@ -202,13 +214,16 @@ class Preparer:
         if encoded.as_written is not None:
             ids = _join_ids(encoded.as_written.ids, around)
             if len(ids) <= self._limits.max_source_tokens:
-                as_written = SegmentInput(number, ids, has_replacement, None, None, encoded.as_written.read)
+                as_written = SegmentInput(
+                    number, ids, has_replacement, read=encoded.as_written.read, around=around
+                )
         return SegmentInput(
             number,
             _join_ids(encoded.ids, around),
             has_replacement,
             read=encoded.read,
             as_written=as_written,
+            around=around,
         )
 
     def _with_terms(

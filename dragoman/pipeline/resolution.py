@@ -1,6 +1,7 @@
 """Fill in a request's defaults and check it against what the bundle can do."""
 
 import reprlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
 
@@ -29,6 +30,8 @@ class ResolvedRequest:
     """Ids that the target of the text's first segment begins with."""
     controls: tuple[int, ...]
     """Control ids before the pieces of each segment."""
+    forms: Mapping[Formality, int]
+    """Control ids of the forms of address, of which a text gets one; empty if one is requested or unknown."""
     term_finder: TermFinder | None
     """Finds the terms of a segment; None without terminology."""
     flow: Flow
@@ -77,6 +80,7 @@ class RequestResolver:
             pair,
             self._prefix_ids(options.target_prefix),
             formality_ids(self._manifest.controls, options.formality, pair),
+            _known_forms(self._manifest.controls, pair) if options.formality is None else {},
             None if options.terminology is None else self._term_model.finder(options.terminology, pair),
             request.flow or Flow(),
         )
@@ -99,13 +103,19 @@ def formality_ids(controls: Controls | None, formality: Formality | None, pair: 
     """
     if formality is None:
         return ()
-    known = None if controls is None else controls.formality
-    if known is not None and pair.target in known.targets:
+    if known := _known_forms(controls, pair):
         is_formal = formality in {Formality.FORMAL, Formality.PREFER_FORMAL}
-        return (known.formal if is_formal else known.informal,)
+        return (known[Formality.FORMAL if is_formal else Formality.INFORMAL],)
     if formality in {Formality.PREFER_FORMAL, Formality.PREFER_INFORMAL}:
         return ()
     raise unknown_formality(formality, pair.target)
+
+
+def _known_forms(controls: Controls | None, pair: Pair) -> Mapping[Formality, int]:
+    known = None if controls is None else controls.formality
+    if known is None or pair.target not in known.targets:
+        return {}
+    return {Formality.FORMAL: known.formal, Formality.INFORMAL: known.informal}
 
 
 def unknown_formality(formality: Formality, target: str) -> InputError:

@@ -71,6 +71,10 @@ class SegmentRequestFactory:
             lambda one: self._then_decode_forced(one, resolved, made, receive),
         )
 
+    def begin(self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive) -> None:
+        """Search for another translation of a segment, however full the queue is."""
+        self._continue(*self.search(segment, resolved, made, receive))
+
     def score(
         self,
         segment: SegmentInput,

@@ -16,7 +16,7 @@ from dragoman.reading.read_text import RewordedText
 from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
+from dragoman.types import FinishReason, Formality, Hypothesis, SegmentTranslation, Translation
 
 Result = TypeVar("Result")
 
@@ -120,10 +120,23 @@ class TextSubmitter:
     ) -> Future[Translation]:
         request, options = resolved.request, resolved.options
         make_piece = partial(self._postprocessor.piece, prepared, options=options)
-        pending = PendingTranslation(prepared.document, options, make_piece, request.on_segment)
+        made: list[SegmentRequest] = []
+
+        def search_again(index: int, form: Formality) -> None:
+            source = prepared.sources[index]
+            if isinstance(source, SegmentInput):
+                other = source.with_control(resolved.forms[form])
+                self._segment_requests.begin(other, resolved, made, partial(pending.receiver, index))
+
+        pending = PendingTranslation(
+            prepared.document,
+            options,
+            make_piece,
+            request.on_segment,
+            search_again if resolved.forms else None,
+        )
         if request.on_segmented is not None:
             request.on_segmented(prepared.document.segments)
-        made: list[SegmentRequest] = []
         missing: list[SegmentRequest] = []
         found: list[Callable[[], object]] = []
         for index, source in enumerate(prepared.sources):
@@ -174,9 +187,7 @@ class TextSubmitter:
                     resolve(future, outcome)
                     return
                 own_target = read_target if read is segment else None
-                scored = self._postprocessor.scored(
-                    (source, target), (read, own_target), outcome[0], resolved.pair
-                )
+                scored = self._postprocessor.scored((source, target), (read, own_target), outcome[0])
                 resolve(future, scored)
 
             return receive

@@ -1,13 +1,17 @@
-"""Test of whether a text may address somebody: elsewhere a requested form of address must change nothing.
+"""Forms of address: whether a text may address somebody, and the forms that a translation has.
 
-A model that is asked for `du` where nobody is addressed inserts one at times.
+Where a text addresses nobody, a requested form must change nothing: a model that is asked for `du` there
+inserts one at times.
 """
 
 import re
+from collections import Counter
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from importlib.resources import files
 
 from dragoman.languages import primary_subtag
+from dragoman.types import Formality, Pair
 
 _ENGLISH = frozenset({"en", "eng"})
 _YOU = re.compile(
@@ -27,6 +31,14 @@ _BEFORE_VERB = re.compile(
 )
 _DO = re.compile(r"do (?:it|this|that|so|the|what)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
+_GERMAN = frozenset({"de", "deu", "ger"})
+_FORMAL_PRONOUN = re.compile(r"\b(?:Sie|Ihnen|Ihre?[mnrs]?)\b")
+_GERMAN_FORMS = {
+    Formality.FORMAL: re.compile(rf"(?<=[\w,;)] ){_FORMAL_PRONOUN.pattern}"),
+    Formality.INFORMAL: re.compile(r"(?i)\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b"),
+}
+"""Formal pronouns only after a word or a comma: where a sentence begins, `Sie` may mean `they` or `she`."""
+_THIRD_PERSON = re.compile(r"(?i)\b(?:she|hers?|they|them|theirs?|its?|these|those)\b")
 
 
 def may_address(text: str, language: str) -> bool:
@@ -64,6 +76,29 @@ def _is_verb(text: str, start: int) -> bool:
         return True
     first = _WORD.match(text, start)
     return first is not None and first[0].lower() in _order_verbs()
+
+
+def address_forms(text: str) -> set[Formality]:
+    """Return the forms of address that a German text shows."""
+    return {form for form, pattern in _GERMAN_FORMS.items() if pattern.search(text)}
+
+
+def translated_forms(source: str, target: str, pair: Pair) -> frozenset[Formality]:
+    """Return the forms of address that a translation shows; none in languages other than German."""
+    if primary_subtag(pair.target) not in _GERMAN or not may_address(source, pair.source):
+        return frozenset()
+    forms = address_forms(target)
+    if has_second_person(source) and not _THIRD_PERSON.search(source) and _FORMAL_PRONOUN.search(target):
+        forms.add(Formality.FORMAL)
+    return frozenset(forms)
+
+
+def prevailing_form(segments: Iterable[Collection[Formality]]) -> Formality | None:
+    """Return the form of address that most segments have, formal if as many; None without two forms."""
+    counts = Counter(form for forms in segments for form in forms)
+    if len(counts) < len(_GERMAN_FORMS):
+        return None
+    return max(counts, key=lambda form: (counts[form], form is Formality.FORMAL))
 
 
 @lru_cache(maxsize=1)

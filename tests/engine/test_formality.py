@@ -4,8 +4,10 @@ import re
 
 import pytest
 
-from dragoman import DecodingOptions, InputError, Translator
-from dragoman.types import Formality
+from dragoman import DecodingOptions, EngineRequest, InputError, SegmentTranslation, Translator
+from dragoman.text.address import translated_forms
+from dragoman.types import Formality, Pair
+from tests.engine.conftest import TIMEOUT_S
 
 SENTENCES = [
     "Can you help me with your computer?",
@@ -13,6 +15,7 @@ SENTENCES = [
     "Where do you live?",
     "Your house is very beautiful.",
 ]
+PAIR = Pair("en", "de")
 FORMS = {
     Formality.FORMAL: re.compile(r"\b(Sie|Ihnen|Ihr|Ihre|Ihrem|Ihren|Ihrer)\b"),
     Formality.INFORMAL: re.compile(r"\b([Dd]u|[Dd]ir|[Dd]ich|[Dd]ein|[Dd]eine[mnr]?)\b"),
@@ -33,8 +36,34 @@ def test_a_translation_addresses_people_as_requested(en_de: Translator, formalit
 def test_every_segment_of_a_text_gets_the_requested_form(en_de: Translator) -> None:
     translation = en_de.translate(" ".join(SENTENCES), DecodingOptions(formality=Formality.FORMAL))
 
-    assert len(translation.segments) == len(SENTENCES)
     assert all(FORMS[Formality.FORMAL].search(segment.text) for segment in translation.segments)
+
+
+MIXED = [
+    "Did you sleep well? Your breakfast is on the table. You have to leave at eight.",
+    "You are invited to our wedding. Please tell us whether you are coming. Do you eat meat?",
+]
+"""Without a form of address for the whole text, the model gives these both."""
+
+
+@pytest.mark.parametrize("text", MIXED)
+def test_a_text_has_one_form_of_address_unless_one_is_requested(en_de: Translator, text: str) -> None:
+    reported: list[SegmentTranslation] = []
+
+    found = en_de.submit(text, EngineRequest(on_segment=reported.append)).result(TIMEOUT_S)
+
+    assert tuple(reported) == found.segments
+    assert len(translated_forms(text, found.text, PAIR)) == 1
+    for formality in FORMS:
+        requested = en_de.translate(text, DecodingOptions(formality=formality)).text
+        assert translated_forms(text, requested, PAIR) == {formality}
+
+
+def test_a_text_keeps_its_one_form_of_address(en_de: Translator) -> None:
+    text = "Did you do your homework?\nShow it to me.\nYou can play after that."
+    alone = [en_de.translate(line).text for line in text.split("\n")]
+
+    assert en_de.translate(text).text.split("\n") == alone
 
 
 def test_a_preference_gives_what_a_request_gives(en_de: Translator) -> None:

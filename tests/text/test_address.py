@@ -3,8 +3,8 @@
 import pytest
 
 from dragoman import DecodingOptions, Translator
-from dragoman.text.address import may_address
-from dragoman.types import Formality
+from dragoman.text.address import may_address, prevailing_form, translated_forms
+from dragoman.types import Formality, Pair
 from tests.paths import MODELS
 
 ADDRESSED = [
@@ -32,6 +32,35 @@ NOBODY = [
     "Bern",
     "",
 ]
+
+
+FORMAL, INFORMAL = Formality.FORMAL, Formality.INFORMAL
+TRANSLATED = [
+    ("Do you eat meat?", "Isst du Fleisch?", {INFORMAL}),
+    ("Do you eat meat?", "Essen Sie Fleisch?", {FORMAL}),
+    ("You are late.", "Sie sind spät.", {FORMAL}),
+    ("Bring your card, please.", "Bringen Sie bitte deine Karte.", {FORMAL, INFORMAL}),
+    ("She called you.", "Sie hat dich angerufen.", {INFORMAL}),
+    ("They are late.", "Sie sind spät.", set()),
+    ("He gave it to her.", "Er hat es Ihnen gegeben.", set()),
+    ("The house is old.", "Das Haus ist alt.", set()),
+]
+
+
+@pytest.mark.parametrize(("source", "target", "forms"), TRANSLATED)
+def test_a_translation_shows_the_forms_of_its_pronouns_where_its_source_addresses_somebody(
+    source: str, target: str, forms: set[Formality]
+) -> None:
+    assert translated_forms(source, target, Pair("en", "de")) == forms
+    assert not translated_forms(source, target, Pair("de", "en"))
+
+
+def test_the_form_of_most_segments_prevails_and_the_formal_one_if_as_many_have_either() -> None:
+    assert prevailing_form([{FORMAL}, {INFORMAL}]) is FORMAL
+    assert prevailing_form([{INFORMAL}, set(), {INFORMAL}, {FORMAL}]) is INFORMAL
+    assert prevailing_form([{FORMAL, INFORMAL}]) is FORMAL
+    assert prevailing_form([{INFORMAL}, {INFORMAL}]) is None
+    assert prevailing_form([]) is None
 
 
 @pytest.mark.parametrize("text", ADDRESSED)

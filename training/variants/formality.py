@@ -7,7 +7,9 @@ neither form.
 import re
 from random import Random
 
+from dragoman.text import address
 from dragoman.text.address import has_second_person, is_order, may_address
+from dragoman.types import Formality
 from training.config import ENGLISH, GERMAN
 from training.controls import FORMAL, INFORMAL, mark
 from training.corpus import TextPair
@@ -15,11 +17,7 @@ from training.variants.drawing import words
 from training.variants.informal import to_informal
 from training.variants.inserts import Languages
 
-_INFORMAL = re.compile(r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b", re.IGNORECASE)
-_FORMAL = re.compile(r"(?<=[\w,;)] )(?:Sie|Ihnen|Ihre?[mnrs]?)\b")
-"""Matches only after a word or a comma: at the beginning of a sentence, `Sie` may mean `they` or `she`."""
-
-
+_CONTROLS = {Formality.FORMAL: FORMAL, Formality.INFORMAL: INFORMAL}
 _ANY_GERMAN_ADDRESS = re.compile(
     r"\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?|ihr)\b|\b(?:Sie|Ihnen|Ihre?[mnrs]?)\b"
 )
@@ -30,8 +28,7 @@ _FIRST_WORD = re.compile(r"[^\W\d_]+(?:['\u2019]t)?")
 
 def address_forms(text: str) -> set[str]:
     """Return the controls for the forms of address that a German text shows."""
-    patterns = {FORMAL: _FORMAL, INFORMAL: _INFORMAL}
-    return {control for control, pattern in patterns.items() if pattern.search(text)}
+    return {_CONTROLS[form] for form in address.address_forms(text)}
 
 
 def german_address(text: str) -> str | None:
