@@ -25,6 +25,7 @@ from service.http.discovery import document_routes
 from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.http.head_requests import HeadRequests
 from service.http.limits import BodyLimitMiddleware, BodyLimits
+from service.http.paths import SlashRemover
 from service.http.request_scope import RequestScopes
 from service.http.telemetry_middleware import RequestLogOptions
 from service.http.uploads import UploadLimits
@@ -245,4 +246,5 @@ def _add_middleware(
             allow_headers=["Authorization", "Content-Type", "X-API-Key", "X-Goog-Api-Key"],
             expose_headers=["X-Request-ID"],
         )
+    app.add_middleware(SlashRemover)
     telemetry.surround(app)

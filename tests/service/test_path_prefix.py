@@ -1,4 +1,6 @@
-"""Addresses below a prefix that a proxy publishes; HEAD, which has the response of GET without its body."""
+"""Addresses below a prefix that a proxy publishes, and with more slashes than they need; HEAD, which has the
+response of GET without its body.
+"""
 
 import re
 from collections.abc import Iterator
@@ -113,6 +115,37 @@ def test_head_of_an_endless_stream_ends(serve_double: ServeJobs, double: DoubleT
     found = client.head(f"/v1/jobs/{job['id']}/events")
     assert (found.status_code, found.content) == (200, b"")
     assert found.headers["content-type"].startswith("text/event-stream")
+
+
+@pytest.mark.parametrize("written", ["/{}/", "//{}", "///{}//"])
+def test_every_route_responds_to_a_slash_at_its_end_and_to_doubled_ones(
+    serve_double: ServeJobs, written: str
+) -> None:
+    client = serve_double(apis=ALL_APIS)
+    described = client.get("/openapi.json").json()["paths"]
+    for path, method in ((path, method) for path, methods in described.items() for method in methods):
+        sent = re.sub(r"{[^}]*}", "nothing", path)
+        plain = client.request(method, sent)
+        found = client.request(method, f"{client.base_url}{written.format(sent[1:])}")
+        assert found.status_code == plain.status_code, (method, path)
+        assert found.headers.get("content-type") == plain.headers.get("content-type"), (method, path)
+
+
+def test_deepls_client_for_java_uploads_a_document_to_a_path_that_ends_with_a_slash(
+    serve_double: ServeJobs,
+) -> None:
+    sent = serve_double(apis=ALL_APIS).post(
+        "/v2/document/", data={"target_lang": "EN"}, files={"file": ("a.txt", b"Hallo")}
+    )
+    assert sent.status_code == 200
+    assert set(sent.json()) == {"document_id", "document_key"}
+
+
+def test_the_page_of_the_routes_has_no_address_at_which_its_links_would_break(
+    serve_double: ServeJobs,
+) -> None:
+    client = serve_double()
+    assert [client.get(path).status_code for path in ("/docs", "/docs/", "/docs//")] == [200, 404, 404]
 
 
 def test_head_where_there_is_no_get_is_not_allowed(serve_double: ServeJobs) -> None:

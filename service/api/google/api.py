@@ -67,8 +67,6 @@ def google_api(services: Services) -> ApiDefinition:
 def _add_translation(routes: APIRouter, services: Services, catalogues: CatalogueCache) -> None:
     translation_service = services.translation_service
 
-    @routes.get("/", include_in_schema=False)
-    @routes.post("/", include_in_schema=False)
     @get_and_post(
         routes,
         "",
