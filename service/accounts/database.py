@@ -184,6 +184,14 @@ def _parse(url: str) -> sa.URL:
     raise DatabaseUrlInvalid("database_url", f"this kind of database is not supported; it must be {FORMS}")
 
 
+def check_exists(url: str) -> None:
+    """Raise a StoreError if the file of a SQLite database does not exist; opening it would create it."""
+    parsed = _parse(url)
+    path = Path(parsed.database or "").absolute()
+    if parsed.get_backend_name() == "sqlite" and not path.exists():
+        raise StoreError(str(path), "it does not exist; `dragoman keys create NAME` creates it")
+
+
 def _sqlite_engine(path: Path, timeout_s: float) -> sa.Engine:
     try:
         path.touch(mode=0o600)  # SQLite would create a file that everybody can read

@@ -14,10 +14,10 @@ from service.batch.errors import InputProblem, OutputProblem
 from service.batch.files import JobFile, input_errors, read_entries
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.limits import FileLimits
-from service.formats.registry import open_format, output_name, output_suffix
+from service.formats.registry import open_format, output_name, output_suffix, supported_suffixes
 from service.translation.detection import MAX_LOOKED_AT
-from service.translation.request import AUTO, UNDETERMINED
-from service.translation.source_language import resolve_source
+from service.translation.request import UNDETERMINED
+from service.translation.source_language import DetectionMode, resolve_source
 
 SHOWN = 5
 """Maximum number of names that a message lists."""
@@ -125,11 +125,10 @@ def _is_below(file: Path, folder: Path) -> bool:
 
 
 def _check_known(files: Sequence[Path], is_known: Callable[[str], bool]) -> None:
-    unknown = tuple(
-        (str(file), "this file format is not supported") for file in files if not is_known(file.name)
-    )
+    unknown = [str(file) for file in files if not is_known(file.name)]
     if unknown:
-        raise InputProblem(unknown)
+        problem = f"this file format is not supported; supported are {supported_suffixes()}"
+        raise InputProblem(((", ".join(unknown[:SHOWN]), problem),))
 
 
 def _check_targets(mappings: Sequence[FileMapping]) -> None:
@@ -157,11 +156,25 @@ class LanguageOptions:
     """Options that apply to all files of a command."""
 
     source: str | None
-    """Source language. None: the only possible one. `auto`: detected for each file, from its beginning."""
+    """Source language. None: the only possible one, or detected. `auto`: detected for each file, from its
+    beginning."""
     target: str | None
     columns: tuple[str, ...] = ()
     limits: FileLimits | None = None
     """Limits of file processing; None if files are trusted."""
+    detection: str = "on"
+    """The setting; `off` detects nothing."""
+
+    def is_detected(self, router: Router) -> bool:
+        """Return whether the language of each file is detected, as it is named `auto` or left open.
+
+        Raises:
+            UnsupportedPair: it is, and nothing translates into the target.
+            InputError: it is named `auto`, and detection is off.
+        """
+        if not DetectionMode(self.detection).is_wanted(self.source):
+            return False
+        return self.source is not None or len(router.routes.sources_of(self.target)) > 1
 
 
 def plan_files(
@@ -174,8 +187,7 @@ def plan_files(
         InputProblem: files have no known format or no detectable language; the error names each.
         OutputProblem: the name of an output file belongs to another format.
     """
-    is_auto = options.source is not None and options.source.lower() == AUTO
-    pair = None if is_auto else router.route(options.source, options.target).pair
+    pair = None if options.is_detected(router) else router.route(options.source, options.target).pair
     files, problems = [], list[tuple[str, str]]()
     for file_mapping in mappings:
         _check_kind(file_mapping)

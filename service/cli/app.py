@@ -1,5 +1,6 @@
 """The command line: the list of commands, and the report of errors."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -43,8 +44,15 @@ def main() -> None:
 
         if not isinstance(error, EXPECTED_ERRORS):
             raise
-        print(f"dragoman: {error}", file=sys.stderr)  # noqa: T201 -- a command reports on stderr
+        print(f"dragoman: {_describe(error)}", file=sys.stderr)  # noqa: T201 -- a command reports on stderr
         sys.exit(EXIT_FAILED)
+
+
+def _describe(error: Exception) -> str:
+    """Return an error as a sentence; the system's own have a number, and the name of the file at the end."""
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{os.fsdecode(error.filename)}: {error.strerror.lower()}"
+    return str(error)
 
 
 def _print_version(is_wanted: bool) -> None:  # noqa: FBT001 -- the signature is the library's
@@ -58,7 +66,9 @@ def root(
     *,
     _version: Annotated[
         bool,
-        typer.Option("--version", callback=_print_version, is_eager=True, help="Show the version and exit."),
+        typer.Option(
+            "--version", "-V", callback=_print_version, is_eager=True, help="Show the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Accept the options that belong to no command."""

@@ -8,6 +8,7 @@ import typer
 
 from dragoman import DecodingOptions
 from service.cli import options as cli_options
+from service.cli.line_source import STDIN
 from service.formats.review_marks import ReviewMarks
 from service.settings.settings import load_settings
 from service.text.modes import PlaceholderMode
@@ -33,7 +34,8 @@ def batch(  # noqa: PLR0913 -- the command's options
         list[str],
         typer.Argument(
             metavar="IN...",
-            help="Files, folders, or quoted patterns such as 'texts/**/*.po'. Hidden files are ignored.",
+            help="Files, folders, or quoted patterns such as 'texts/**/*.po'. Hidden files are ignored. "
+            "A single - stands for lines from stdin; OUT must then be -, stdout.",
         ),
     ],
     *,
@@ -48,11 +50,14 @@ def batch(  # noqa: PLR0913 -- the command's options
     ],
     source: Annotated[
         str | None,
-        typer.Option(metavar="LANGUAGE", help="Language of the texts; `auto` detects it for each file."),
+        typer.Option(
+            "--source",
+            "-s",
+            metavar="LANGUAGE",
+            help="Language of the texts. Default: detected for each file if several are possible.",
+        ),
     ] = None,
-    target: Annotated[
-        str | None, typer.Option(metavar="LANGUAGE", help="Language to translate into.")
-    ] = None,
+    target: cli_options.TargetOption = None,
     model: cli_options.ModelOption = None,
     column: Annotated[
         list[str] | None,
@@ -126,6 +131,25 @@ def batch(  # noqa: PLR0913 -- the command's options
         raise typer.BadParameter("cannot be combined with --force", param_hint="--resume")
     if memory is not None and engine is EngineKind.RAY:
         raise typer.BadParameter("cannot be combined with --engine ray", param_hint="--memory")
+    if STDIN in inputs:
+        from service.cli.translate import translate  # noqa: PLC0415 -- see below
+
+        for option, value in {
+            "--column": column, "--resume": resume, "--force": force, "--untrusted": untrusted,
+            "--dry-run": dry_run, "--memory": memory, "--engine": engine is EngineKind.RAY,
+            "--on-failure": on_failure is OnFailure.EMPTY, "--review": review is not ReviewMarks.MARK,
+        }.items():  # fmt: skip
+            if value:
+                raise typer.BadParameter("is for files, not for -", param_hint=option)
+        if len(inputs) > 1 or output != STDIN:
+            raise typer.BadParameter("- stands alone; name - as --output as well", param_hint="IN")
+        translate(
+            source=source, target=target, model=model, providers=providers, kernels=kernels,
+            beam_size=beam_size, length_penalty=length_penalty, max_length=max_length, formality=formality,
+            use_shortlist=use_shortlist, glossary=glossary, term=term, placeholders=placeholders,
+            config=config,
+        )  # fmt: skip
+        return
     # Imported here: these would double the start time of every other command.
     from service.batch.job_directory import StartMode  # noqa: PLC0415
     from service.batch.planning import LanguageOptions  # noqa: PLC0415
@@ -151,7 +175,7 @@ def batch(  # noqa: PLR0913 -- the command's options
     )
     cluster = ClusterOptions(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None
-    languages = LanguageOptions(source, target, tuple(column or ()), limits=limits)
+    languages = LanguageOptions(source, target, tuple(column or ()), limits, settings.detection)
     arguments = BatchArguments(
         tuple(inputs),
         output,

@@ -27,6 +27,7 @@ from service.batch.run import BatchJob, reports_failures, run_job, translator_fa
 from service.batch.texts import EntryTranslator
 from service.cli.batch_bar import progress_bar, show_contents, show_report
 from service.cli.exit_status import EXIT_FAILED, EXIT_INCOMPLETE
+from service.cli.languages import LanguageArguments, options_at_fault
 from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
 from service.formats.registry import is_known
@@ -100,7 +101,7 @@ def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
     try:
         mappings = _find_files(arguments)
         with open_router(settings) as router:
-            files = plan_files(mappings.mappings, arguments.languages, router)
+            files = _plan(mappings.mappings, arguments, router)
             arguments = _with_terms(arguments, files)
             contents = count_contents(files)
             rate = measure_rate(contents, _translators(router, arguments))
@@ -115,17 +116,32 @@ def _find_files(arguments: BatchArguments) -> FileMappings:
     """Find the files that the command names. Report files of other kinds in folders: they are not copied."""
     mappings = map_files(arguments.inputs, arguments.output, is_known)
     if mappings.skipped:
-        names = ", ".join(map(str, mappings.skipped[:SHOWN]))
-        more = f" and {len(mappings.skipped) - SHOWN} more" if len(mappings.skipped) > SHOWN else ""
-        typer.echo(f"dragoman: skipped files of unsupported formats: {names}{more}", err=True)
+        names = _list_few(list(map(str, mappings.skipped)))
+        typer.echo(f"dragoman: skipped files of unsupported formats: {names}", err=True)
     return mappings
+
+
+def _list_few(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"
+
+
+def _plan(mappings: Sequence[FileMapping], arguments: BatchArguments, router: Router) -> tuple[JobFile, ...]:
+    """Plan all files; an error about languages names the option at fault."""
+    languages = arguments.languages
+    with options_at_fault(LanguageArguments(languages.source, languages.target), router):
+        return plan_files(mappings, languages, router)
 
 
 def _translate(
     arguments: BatchArguments, resources: _Resources, mappings: Sequence[FileMapping]
 ) -> BatchReport:
     router = resources.router
-    files = plan_files(mappings, arguments.languages, router)
+    files = _plan(mappings, arguments, router)
+    unchanged = [file.name for file in files if file.pair.source == file.pair.target]
+    if unchanged:
+        problem = "already in the target language, or without letters; written unchanged"
+        typer.echo(f"dragoman: {_list_few(unchanged)}: {problem}", err=True)
     arguments = _with_terms(arguments, files)
     pairs = {file.pair for file in files}
     facts = translator_facts(router, pairs, arguments.options, translator_options(resources.settings))

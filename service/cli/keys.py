@@ -74,7 +74,7 @@ def create(
 @keys.command("list")
 def list_keys(*, config: ConfigOption = None) -> None:
     """List all keys, including expired and revoked ones."""
-    with _open_stores(config) as stores:
+    with _open_existing(config) as stores:
         found = stores.keys.list()
     now = datetime.now(UTC)
     header = ("ID", "NAME", "STATE", "SCOPES", "CHARACTERS/MONTH", "REQUESTS/MINUTE", "CREATED", "EXPIRES")
@@ -87,7 +87,7 @@ def revoke(key_id: KeyIdArgument, *, config: ConfigOption = None) -> None:
 
     The server rejects it within seconds.
     """
-    with _open_stores(config) as stores:
+    with _open_existing(config) as stores:
         stores.keys.revoke(key_id, datetime.now(UTC))
 
 
@@ -110,7 +110,7 @@ def usage(
     from service.jobs.tables import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
 
     stored_bytes: dict[str | None, int] = {}
-    with _open_stores(config) as stores:
+    with _open_existing(config) as stores:
         if key_id is None:
             found = stores.keys.list()
             used = stores.usage.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
@@ -141,6 +141,14 @@ def _open_stores(config: Path | None) -> AbstractContextManager["AdminStores"]:
     from service.accounts.key_store import AdminStores  # noqa: PLC0415 -- other commands start without its 0.1 s
 
     return AdminStores.open(load_settings(config).database_url)
+
+
+def _open_existing(config: Path | None) -> AbstractContextManager["AdminStores"]:
+    """Open a database that has keys; raise a StoreError if its file does not exist."""
+    from service.accounts.database import DEFAULT_URL, check_exists  # noqa: PLC0415 -- as above
+
+    check_exists(load_settings(config).database_url or DEFAULT_URL)
+    return _open_stores(config)
 
 
 def _parse_time(text: str) -> datetime:

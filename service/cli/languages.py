@@ -46,7 +46,7 @@ def find_route(
     Raises:
         UnsupportedPair: names the option at fault.
     """
-    with _options_at_fault(names, router):
+    with options_at_fault(names, router):
         found: LanguageArguments | None = names
         if names.is_auto or (names.source is None and detection == "on"):
             sources = router.routes.sources_of(names.target)
@@ -91,7 +91,7 @@ def _detect(
 
 
 @contextmanager
-def _options_at_fault(names: LanguageArguments, router: Router) -> Iterator[None]:
+def options_at_fault(names: LanguageArguments, router: Router) -> Iterator[None]:
     """Raise errors about languages again with the option at fault, and how to get models that are missing."""
     try:
         yield

@@ -90,13 +90,20 @@ TermOption = Annotated[
 SourceOption = Annotated[
     str | None,
     typer.Option(
+        "--source",
+        "-s",
         metavar="LANGUAGE",
         help="Language of the text, such as de. Default: detected if several are possible; `auto`: detected.",
     ),
 ]
 TargetOption = Annotated[
     str | None,
-    typer.Option(metavar="LANGUAGE", help="Language to translate into. Default: the only possible one."),
+    typer.Option(
+        "--target",
+        "-t",
+        metavar="LANGUAGE",
+        help="Language to translate into. Default: the only possible one.",
+    ),
 ]
 TextArgument = Annotated[
     str | None, typer.Argument(metavar="TEXT", help="The text, in quotes. Default: stdin, as with -.")
@@ -124,6 +131,7 @@ def new_command_group(name: str, description: str, *, completes: bool = False) -
         name=name,
         help=description,
         no_args_is_help=True,
+        context_settings={"help_option_names": ["-h", "--help"]},  # commands of the group inherit them
         add_completion=completes,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

@@ -93,6 +93,11 @@ def installed_suffixes() -> list[str]:
     ]
 
 
+def supported_suffixes() -> str:
+    """Return all of them, for messages."""
+    return f"{', '.join(installed_suffixes())}, also followed by {' or '.join(COMPRESSIONS)}"
+
+
 def depends_on_languages(name: str) -> bool:
     """Return whether the entries of a file depend on the languages.
 
@@ -193,10 +198,7 @@ def _split_suffixes(name: str) -> tuple[str, str]:
     suffix = _suffix_of(plain_name)
     if suffix is None:
         shown = name if len(name) <= _MAX_SHOWN_NAME else f"...{name[-_MAX_SHOWN_NAME:]}"
-        raise FileFormatError(
-            f"{shown!a} has no supported suffix; supported are {', '.join(installed_suffixes())}, also "
-            f"followed by {' or '.join(COMPRESSIONS)}"
-        )
+        raise FileFormatError(f"{shown!a} has no supported suffix; supported are {supported_suffixes()}")
     return suffix, name.lower().removeprefix(plain_name)
 
 

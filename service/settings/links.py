@@ -43,6 +43,11 @@ class UnknownVariable:
     """Whether it is so much like it that it is probably misspelt."""
 
 
+def nearest_setting(name: str, settings: Sequence[str]) -> str:
+    """Return the name of the setting that is most like a name in lower case."""
+    return get_close_matches(name, settings, n=1, cutoff=0)[0]
+
+
 def unknown_variables(
     variables: Mapping[str, str], prefix: str, settings: Sequence[str]
 ) -> list[UnknownVariable]:
@@ -53,10 +58,10 @@ def unknown_variables(
         name = key.upper().removeprefix(prefix)
         if not key.upper().startswith(prefix) or name in known or LINK_NAME.fullmatch(name):
             continue
-        nearest = get_close_matches(name, known, n=1, cutoff=0)[0]
-        is_similar = bool(get_close_matches(name, [nearest], cutoff=SIMILAR))
+        nearest = nearest_setting(name.lower(), settings)
+        is_similar = bool(get_close_matches(name.lower(), [nearest], cutoff=SIMILAR))
         variable = key if key.isprintable() else ascii(key)
-        found.append(UnknownVariable(variable, nearest.lower(), is_similar))
+        found.append(UnknownVariable(variable, nearest, is_similar))
     return found
 
 

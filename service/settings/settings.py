@@ -19,7 +19,12 @@ from pydantic_settings import (
 )
 
 from service.settings import groups
-from service.settings.links import describe_ignored, describe_misspelt, without_service_links
+from service.settings.links import (
+    describe_ignored,
+    describe_misspelt,
+    nearest_setting,
+    without_service_links,
+)
 
 ENV_PREFIX = "DRAGOMAN_"
 
@@ -118,7 +123,8 @@ def _describe(error: ValidationError) -> str:
     for problem in error.errors(include_url=False):
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            problems.append(f"{name} is not a setting; known are {', '.join(Settings.model_fields)}")
+            nearest = nearest_setting(name, tuple(Settings.model_fields))
+            problems.append(f"{name} is not a setting; did you mean {nearest}?")
         else:
             problems.append(
                 f"{name} (or {ENV_PREFIX}{name.upper()}): {problem['msg']}, not {problem['input']!r}"

@@ -49,8 +49,8 @@ def test_a_line_with_an_error_stays_and_one_that_is_no_text_ends_the_output(
         (["translate", "--beam-size", "99"], "beam_size: 99 is not between 1 and 32"),
         (["translate", "--length-penalty", "nan"], "length_penalty: nan is not"),
         (["translate", "--model", "absent"], "bundle absent: neither a folder nor"),
-        (["translate", "--file", "absent.txt"], "No such file or directory: 'absent.txt'"),
-        (["translate", "-o", "absent/out.txt"], "No such file or directory: 'absent/out.txt'"),
+        (["translate", "--file", "absent.txt"], "absent.txt: no such file or directory"),
+        (["translate", "-o", "absent/out.txt"], "absent/out.txt: no such file or directory"),
         (["translate", "-o", "/dev/full"], "No space left on device"),
         (["translate", "--config", "absent.toml"], "absent.toml does not exist"),
         (["serve", "--port", "70000"], "port (or DRAGOMAN_PORT)"),
@@ -188,3 +188,9 @@ def test_info_shows_all_models_or_the_named_one(run_several: Run) -> None:
     for name in (b"french", b"many", b"tiny"):
         assert name in finished.stdout
     assert b"french" not in run_several("info", "--model", "many").stdout
+
+
+@pytest.mark.parametrize("arguments", [["-h"], ["batch", "-h"], ["keys", "list", "-h"]])
+def test_help_and_version_have_short_options(run: Run, arguments: list[str]) -> None:
+    assert run(*arguments).stdout == run(*arguments[:-1], "--help").stdout
+    assert run("-V").stdout == run("--version").stdout

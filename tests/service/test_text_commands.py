@@ -48,6 +48,19 @@ def test_the_language_of_lines_from_a_pipe_is_detected(bundled: Run) -> None:
     assert finished.stdout == b"Good morning!\n\nA dog runs.\n"
 
 
+def test_a_batch_detects_a_source_that_is_left_open(
+    bundled: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "in.txt").write_text("Ein Hund rennt.\n")
+    finished = bundled("batch", "in.txt", "-o", "out.txt")
+
+    assert (finished.returncode, (tmp_path / "out.txt").read_text()) == (0, "A dog runs.\n")
+    monkeypatch.setenv("DRAGOMAN_DETECTION", "off")
+    rejected = bundled("batch", "in.txt", "-o", "other.txt")
+    assert rejected.stderr.startswith(b"dragoman: --source: choose a language; served: ")
+    assert rejected.returncode == 2
+
+
 def test_the_name_of_a_file_is_no_text(bundled: Run, tmp_path: Path) -> None:
     (tmp_path / "in.txt").touch()
 

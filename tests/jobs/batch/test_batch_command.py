@@ -107,12 +107,18 @@ def test_a_pdf_becomes_a_document(run: Run, tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (["absent.txt", "-o", "out.txt"], "absent.txt: not found, or contains no file"),
-        (["-", "-o", "out.txt"], "not found, or contains no file"),
+        (["-", "-o", "out.txt"], "- stands alone; name - as --output as well"),
+        (["-", "in.txt", "-o", "-"], "- stands alone; name - as --output as well"),
+        (["-", "-o", "-", "--resume"], "Invalid value for --resume: is for files, not for -"),
+        (
+            ["in.png", "-o", "out.png"],
+            "in.png: this file format is not supported; supported are .txt,",
+        ),
         (["in.txt", "-o", "in.txt"], "in.txt: is an input; choose another output"),
         (["in.txt", "-o", "out.po"], "the output must have the format of in.txt"),
         (["in.txt", "-o", "out.txt.gz"], "the output must have the format of in.txt"),
         (["in.pdf", "-o", "out.pdf"], "in.pdf can only be written as .docx or .txt"),
-        (["in.txt", "-o", "out.txt", "--target", "xx"], "target: this language is not served"),
+        (["in.txt", "-o", "out.txt", "--target", "xx"], "--target xx: this language is not served"),
         (["in.txt", "-o", "out.txt", "--resume", "--force"], "cannot be combined with --force"),
         (["in.txt", "-o", "out.txt", "--beam-size", "99"], "beam_size: 99 is not between 1 and 32"),
         (["in.txt", "-o", "there.txt"], "there.txt: already exists; replace it with --force"),
@@ -131,6 +137,7 @@ def test_an_invalid_command_is_rejected_in_one_line_without_output_files(
     (tmp_path / "there.txt").write_text("there")
     (tmp_path / "broken.txt").write_bytes(b"\xff\n")
     (tmp_path / "in.pdf").write_bytes(SEED)
+    (tmp_path / "in.png").touch()
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}
 
     finished = run(*arguments)
@@ -193,12 +200,19 @@ def test_the_language_of_each_file_is_detected(run_engine: service.Run, tmp_path
     (tmp_path / "texts" / "de.txt").write_text(german)
     (tmp_path / "texts" / "en.txt").write_text(english)
 
-    run_engine(
-        "batch", "texts", "-o", "out", "--model", str(TINY_BUNDLE), "--source", "auto", "--target", "en"
-    )
+    model = ("--model", str(TINY_BUNDLE))
+    finished = run_engine("batch", "texts", "-o", "out", *model, "-s", "auto", "-t", "en")
 
     assert (tmp_path / "out" / "en.txt").read_text() == english
     assert (tmp_path / "out" / "de.txt").read_text() not in {"", english, german}
+    unchanged = b"dragoman: en.txt: already in the target language, or without letters; written unchanged\n"
+    assert finished.stderr.startswith(unchanged)
+
+
+def test_lines_from_stdin_are_translated_to_stdout(run_double: service.Run) -> None:
+    finished = run_double("batch", "-", "-o", "-", "-t", "en", stdin=b"eins\nzwei\n")
+
+    assert (finished.returncode, finished.stdout) == (0, b"EINS\nZWEI\n")
 
 
 def stop_at_explode(run: Run) -> None:

@@ -80,6 +80,17 @@ def test_a_list_names_every_key_and_no_secret(command: Command) -> None:
     assert not any(key.split("_", 2)[2] in listed for key in made)
 
 
+@pytest.mark.parametrize("arguments", [["list"], ["usage"], ["revoke", "00000000"]])
+def test_only_creating_a_key_creates_the_database(
+    command: Command, tmp_path: Path, arguments: list[str]
+) -> None:
+    error = command(*arguments).exception
+
+    assert isinstance(error, StoreError)
+    assert str(error).endswith("accounts.db: it does not exist; `dragoman keys create NAME` creates it")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_usage_is_shown_for_all_keys_or_one(command: Command, accounts: Accounts) -> None:
     month = f"{datetime.now(UTC):%Y-%m}"
     used, unused = (made_by(command("create", name, "--characters-per-month", "100")) for name in "AB")
@@ -106,6 +117,7 @@ def test_usage_is_shown_for_all_keys_or_one(command: Command, accounts: Accounts
     ],
 )
 def test_an_invalid_option_is_reported_by_field(command: Command, arguments: list[str], field: str) -> None:
+    made_by(command("create", "Ann"))
     error = command(*arguments).exception
     assert isinstance(error, KeyInvalid)
     assert error.field == field
