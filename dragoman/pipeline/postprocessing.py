@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from dragoman.reading.read_text import RewordedText, find_quote_spaces, without_
 from dragoman.reading.reader import Reader
 from dragoman.text.address import translated_forms
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
+from dragoman.text.swiss import offsets_in_swiss, to_swiss
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.words import group_into_words
 from dragoman.types import (
@@ -175,6 +177,17 @@ class Postprocessor:
         rows = np.arange(num_pieces) + self._alignment.reads_token
         rows = np.minimum(rows, len(attention) - 1)  # tokens beyond the length limit have no attention
         return attention[rows, len(before) : attention.shape[1] - len(after)]
+
+
+def in_swiss_spelling(piece: SegmentOutput) -> SegmentOutput:
+    """Return the output of a segment with targets, and the best one's links, in Swiss spelling."""
+    if not piece.targets:
+        return piece
+    offsets = offsets_in_swiss(piece.targets[0])
+    links = piece.links and tuple(
+        Link(linked, Span(offsets[start], offsets[end])) for linked, (start, end) in piece.links
+    )
+    return replace(piece, targets=tuple(map(to_swiss, piece.targets)), links=links)
 
 
 def _in_capitals(

@@ -11,6 +11,7 @@ from dragoman.manifest import Controls, Manifest
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.terminology import TermFinder, TermModel
 from dragoman.scheduling.fair_queue import Flow
+from dragoman.text.swiss import is_swiss
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.text.validation import check_text
 from dragoman.types import Formality, Pair
@@ -35,6 +36,8 @@ class ResolvedRequest:
     term_finder: TermFinder | None
     """Finds the terms of a segment; None without terminology."""
     flow: Flow
+    is_swiss: bool = False
+    """Whether to write the translation in Swiss spelling."""
 
 
 class RequestResolver:
@@ -83,6 +86,7 @@ class RequestResolver:
             _known_forms(self._manifest.controls, pair) if options.formality is None else {},
             None if options.terminology is None else self._term_model.finder(options.terminology, pair),
             request.flow or Flow(),
+            target is not None and is_swiss(target, pair.target),
         )
 
     def target_ids(self, text: str, field: str) -> tuple[int, ...]:

@@ -6,15 +6,17 @@ from functools import partial
 from typing import TypeVar
 
 from dragoman.errors import InputError
+from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.pending_translation import PendingTranslation, resolve
-from dragoman.pipeline.postprocessing import Postprocessor
+from dragoman.pipeline.postprocessing import Postprocessor, in_swiss_spelling
 from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
+from dragoman.text.swiss import to_swiss
 from dragoman.text.tokenizer import Tokenizer
 from dragoman.types import FinishReason, Formality, Hypothesis, SegmentTranslation, Translation
 
@@ -119,7 +121,6 @@ class TextSubmitter:
         pause: Callable[[], None],
     ) -> Future[Translation]:
         request, options = resolved.request, resolved.options
-        make_piece = partial(self._postprocessor.piece, prepared, options=options)
         made: list[SegmentRequest] = []
 
         def search_again(index: int, form: Formality) -> None:
@@ -131,7 +132,7 @@ class TextSubmitter:
         pending = PendingTranslation(
             prepared.document,
             options,
-            make_piece,
+            partial(self._piece, prepared, resolved),
             request.on_segment,
             search_again if resolved.forms else None,
         )
@@ -148,7 +149,7 @@ class TextSubmitter:
                 source, resolved, made, partial(pending.receiver, index)
             )
             if request.on_token is not None:
-                segment.on_step = self._on_step(index, request.on_token, source.read, resolved.pair.target)
+                segment.on_step = self._on_step(index, request.on_token, source.read, resolved)
             elif cached is not None:
                 found.append(partial(segment.on_done, cached))
                 continue
@@ -160,6 +161,17 @@ class TextSubmitter:
             pending.resolve_if_complete()
         self._cancel_with(pending.future, made)
         return pending.future
+
+    def _piece(
+        self,
+        prepared: PreparedText,
+        resolved: ResolvedRequest,
+        index: int,
+        source: SegmentInput | FinishReason,
+        found: Sequence[Hypothesis],
+    ) -> SegmentOutput:
+        piece = self._postprocessor.piece(prepared, index, source, found, resolved.options)
+        return in_swiss_spelling(piece) if resolved.is_swiss else piece
 
     def score(
         self,
@@ -240,7 +252,7 @@ class TextSubmitter:
         index: int,
         on_token: Callable[[int, str], object],
         read: RewordedText | None,
-        language: str,
+        resolved: ResolvedRequest,
     ) -> Callable[[list[int]], None]:
         """Return a receiver of a segment's ids; it omits a last character whose bytes are incomplete.
 
@@ -248,12 +260,13 @@ class TextSubmitter:
             index: position of the segment.
             on_token: called with the position and the text so far.
             read: what the model reads; None for the segment.
-            language: of the target.
+            resolved: the request.
         """
 
         def report(ids: list[int]) -> None:
             (text,) = self._target_tokenizer.decode([ids])
-            on_token(index, text if read is None else read.finish_beginning(text, language))
+            text = text if read is None else read.finish_beginning(text, resolved.pair.target)
+            on_token(index, to_swiss(text) if resolved.is_swiss else text)
 
         return report
 

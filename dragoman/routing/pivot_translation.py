@@ -11,7 +11,7 @@ from dragoman.routing.bundle_runner import BundleRunner, CancellablePart
 from dragoman.routing.results import RoutedTranslation, combine, first_step_options, source_of_next_step
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
-from dragoman.types import Translation
+from dragoman.types import Pair, Translation
 
 
 class PivotTranslation:
@@ -91,9 +91,10 @@ class PivotTranslation:
 def request_of_step(request: EngineRequest, route: Route, number: int) -> EngineRequest:
     """Return the request for one step of a route: callbacks and some options are for the last step only."""
     flow = None if request.flow is None else request.flow.at_step(number)
-    request = replace(request, pair=route.steps[number].pair, flow=flow)
+    source, target = route.steps[number].pair
     if number == len(route.steps) - 1:
-        return request
+        return replace(request, pair=Pair(source, route.variant or target), flow=flow)
+    request = replace(request, pair=Pair(source, target), flow=flow)
     request = replace(request, on_segmented=None, on_segment=None, on_token=None)
     return replace(request, options=first_step_options(request.options))
 

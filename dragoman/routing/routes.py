@@ -6,7 +6,7 @@ Bundles that are a fallback serve only the pairs that no other single bundle ser
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from dragoman.errors import InputError, UnsupportedPair
 from dragoman.languages import Languages, find_language, list_languages
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reading_file import AS_WRITTEN, Reading
+from dragoman.text.swiss import SWISS, is_swiss
 from dragoman.types import Pair
 
 PIVOTS = ("en",)
@@ -72,9 +73,17 @@ class Route:
     """One step, or two through a pivot."""
 
     steps: tuple[Step, ...]
+    variant: str | None = None
+    """Variant of the target language in whose spelling the translation is written; None for the model's."""
 
     @property
     def pair(self) -> Pair:
+        served = self.served_pair
+        return served if self.variant is None else Pair(served.source, self.variant)
+
+    @property
+    def served_pair(self) -> Pair:
+        """Return the languages in the bundles' own codes."""
         return Pair(self.steps[0].pair.source, self.steps[-1].pair.target)
 
     def read(self, segment: str) -> RewordedText | None:
@@ -85,8 +94,7 @@ class Route:
     @property
     def knows_formality(self) -> bool:
         """Return whether a request may choose how the translation addresses people."""
-        last = self.steps[-1]
-        return last.pair.target in last.offer.formality_targets
+        return self.served_pair.target in self.steps[-1].offer.formality_targets
 
     @property
     def way(self) -> RouteKind:
@@ -191,7 +199,7 @@ class Routes:
         route = self._best(among, source, target)
         if route is None:
             raise self._unsupported("target", "no model translates from the source into this language", among)
-        return route
+        return replace(route, variant=SWISS) if is_swiss(target, route.served_pair.target) else route
 
     def _find_sources(self, target: str | None, model: str | None) -> tuple[str, ...]:
         among = range(len(self.offers)) if model is None else [self.offers.index(self.named(model))]

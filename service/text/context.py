@@ -82,7 +82,7 @@ def route_context(
     """Return the context of the texts that take a route."""
     unknown_words = UnknownWords(router, route, options.terminology)
     return TextContext(
-        *route.pair,
+        *route.served_pair,
         find_unknown=unknown_words.find,
         find_terms=unknown_words.find_terms,
         read=read_as_written if options.target_prefix else route.read,
@@ -111,7 +111,7 @@ class UnknownWords:
         """Return the terms of a text that have a translation, in order."""
         if self.terminology is None:
             return ()
-        matches = _term_index(self.terminology, self.route.pair).find(text)
+        matches = _term_index(self.terminology, self.route.served_pair).find(text)
         return [self._found(match) for match in matches if match.term.targets]
 
     def _found(self, match: TermMatch) -> FoundTerm:

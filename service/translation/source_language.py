@@ -59,7 +59,7 @@ def resolve_source(text: str, target: str | None, model: str | None, routes: Rou
     sources = routes.sources_of(target, model)
     if target is None and len(sources) > 1:
         return _find_pair(text, sources, model, routes)
-    into = routes.find(None if target is None else sources[0], target, model).pair.target
+    into = routes.find(None if target is None else sources[0], target, model).served_pair.target
     among = [into, *(code for code in sources if code != into)]
     _check_served(text, among)
     found = detect(text, among)

@@ -170,7 +170,7 @@ class GlossaryReader:
         if len(route.steps) > 1:
             problem = f"{route.pair} needs two models; glossaries apply to pairs of a single model"
             raise GlossaryInvalid(f"{prefix}target", problem)
-        return route.pair
+        return route.served_pair
 
 
 def present_glossary(glossary: Glossary) -> dict[str, Any]:
