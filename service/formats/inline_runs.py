@@ -13,7 +13,7 @@ from service.formats.parts import TextPart, TextUnit, Unit
 from service.formats.review_marks import TargetText
 from service.text.escaping import escape, escape_xml
 from service.text.icu_parser import has_branches
-from service.text.marked_text import pair_nesting
+from service.text.marked_text import MarkedText, pair_nesting
 from service.text.options import MarkupLanguage
 from service.text.reading import ReadText, read_items, translated_items
 from service.text.tokens import InlineItem, TokenKind
@@ -27,6 +27,8 @@ class TextRun:
 
     read: ReadText
     entry: Entry
+    keeps_blanks: bool = False
+    """Whether white space on both sides of a mark stays on both."""
 
     def with_text(self, text: TargetText) -> list[InlineItem]:
         """Return all items, with a translation of the entry.
@@ -49,11 +51,20 @@ class TextRun:
                 f"{self.entry.location}: the translation changed inline elements; each must occur once, "
                 "well nested"
             )
-        return translated_items(read, translated)
+        return translated_items(self._with_blanks(translated) if self.keeps_blanks else read, translated)
+
+    def _with_blanks(self, translated: MarkedText) -> ReadText:
+        """Return the text; marks that white space precedes include the white space after them."""
+        items = list(self.read.items)
+        for mark in translated.marks:
+            if translated.text[mark.at - 1 : mark.at].isspace():
+                item, blank = items[mark.number], self.read.blanks[mark.number]
+                items[mark.number] = replace(item, raw=item.raw + blank)
+        return replace(self.read, items=tuple(items))
 
 
 def text_runs(
-    items: Sequence[InlineItem], location: str, *, keeps_space: bool = False
+    items: Sequence[InlineItem], location: str, *, keeps_space: bool = False, keeps_blanks: bool = False
 ) -> Iterator[TextRun | InlineItem]:
     """Yield texts between breaks as entries if they hold something to translate, and all other items.
 
@@ -61,9 +72,13 @@ def text_runs(
         items: an OPEN and its CLOSE may be on two sides of a break.
         location: that of the entries.
         keeps_space: whether white space is significant; otherwise each run of it counts as one space.
+        keeps_blanks: see `TextRun`.
     """
     for found in read_items(items, keeps_space=keeps_space):
-        yield found if isinstance(found, InlineItem) else TextRun(found, entry_of(found.marked, location))
+        if isinstance(found, InlineItem):
+            yield found
+        else:
+            yield TextRun(found, entry_of(found.marked, location), keeps_blanks)
 
 
 def entries_in(found: Iterable[TextRun | InlineItem]) -> tuple[Entry, ...]:
@@ -156,7 +171,7 @@ def token_blocks(tokens: Sequence[InlineItem], language: MarkupLanguage, locatio
 
 
 def _block_unit(read: ReadText, language: MarkupLanguage, location: str) -> TextUnit:
-    running = TextRun(read, entry_of(read.marked, location))
+    running = TextRun(read, entry_of(read.marked, location), keeps_blanks=True)
     items = [*read.before, *read.core, *read.after]
     keeps_space = any(item.keeps_space and not item.is_section for item in items)
 

@@ -1,0 +1,125 @@
+# ruff: noqa: E501, Q003 -- markup is read more easily unbroken
+"""Only the words of a Markdown file change, whatever dialect the rest is of."""
+
+import re
+from collections.abc import Callable
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from service.formats.entries import Entry
+from service.formats.markdown import MarkdownFormat
+from service.formats.review_marks import TargetText
+from service.text.marked_text import MarkedText
+from tests.formats.rewriting import OPTIONS, entries, own, rewritten, target_text
+from tests.text.markup.marked import noted, unnoted
+
+MARKDOWN = MarkdownFormat(OPTIONS)
+WORDS = {
+    "Haus": "house", "Garten": "garden", "Hund": "dog", "Vogel": "bird", "Freundschaft": "amity",
+    "klein": "tiny", "grün": "viridescent", "und": "furthermore", "läuft": "perambulates",
+}  # fmt: skip
+_WORD = re.compile(r"\b(?:" + "|".join([*WORDS, *WORDS.values()]) + r")\b")
+_TAGS = re.compile(r"(<[^>]*>)")
+
+INLINE = [
+    "W", "W W", "**W W**", "_W_", "*W*", "~~W~~", "`W_x`", "``a ` b``", "[W W](http://a.b/c_d \"t\")", "[W][ref]",
+    "[`W`][mod.W_x]", "![W W](b.png)", "$x_{i} \\cdot y_{j}$", "\\(a_1 + a_2\\)", "$$a_1 * b_2 * c$$", "W[^1]",
+    "W[^note],", "{{ site.W_x }}", "{% if W %}", "[W]({{ '/W/' | relative_url }})", "![[W.png|300]]", "[[W|W W]]",
+    "[W]{.rot}", "W {: .klasse }", "<!-- W_c -->", "<b>W</b>", "<span style={{color: 'W'}}>W</span>", "{/* W */}",
+    "\\*W\\*", "W&nbsp;W", "W &amp; W", "(W)", "W!", "W: W", "5 $ W 10 $", "\"W\"", "[W]", "==W==", "{++W++}",
+    "W\\_W", "[@W99, p. 5]", ":smile:", "<https://a.b/c_d*e>", "https://a.b/c_d_e", "<kbd>W</kbd>", "a[0] W",
+    "{{< ref \"W\" >}}", "{{% param W %}}", "[W]({{< ref \"/W\" >}})", "W<sup>1</sup>", "©", "W...", "W?",
+]  # fmt: skip
+BLOCKS = [
+    "# @", "## @ {#W-x}", "@", "@\n@", "@\n@\n@", "- @\n- @\n  @", "1. @\n2. @", "- [ ] @\n- [x] @", "> @\n> @",
+    "> @\n@", "> [!NOTE]\n> @", "> [!tip]- @\n> @", "{: .note .info}\n@", "@\n{: .klein}", "> @\n{: .W}",
+    "{{% alert title=\"W W\" %}}\n@\n{{% /alert %}}", "{{< card\n  header=\"**W**\"\n  footer=\"W\"\n>}}",
+    "{% highlight ruby %}\nputs \"W W\"\n{% endhighlight %}", "{{< highlight go >}}\npackage W\n{{< /highlight >}}",
+    "{% if W %}\n@\n{% endif %}", "!!! note \"W W\"\n    @\n    @", "??? tip\n    @", "=== \"W\"\n    @", ":::note[W W]\n@\n:::",
+    ":::info W W\n@\n:::", "::: {.W}\n@\n:::", ":::{figure} W.png\n:W: W\n:alt: W W\n@\n:::", "[^1]: @\n[^2]: @",
+    "[^1]: @\n\n    @", "W W\n: @\n: @", "W\n\n:   @\n    @", "*[HTML]: W W\n*[CSS]: W", "(W)=\n# @", "$$\nW_1 + W\n$$",
+    "\\[\nW_1 \\cdot W\n\\]", "```W\nW W\n```", "~~~\nW\n~~~", "    W W\n", "import W from './W'\nimport {W} from \"W\"",
+    "export const W = {\n  W: 'W W',\n}", "<Tabs values={[{label: 'W'}]}>\n<TabItem value=\"W\">\n\n@\n\n</TabItem>\n</Tabs>\n",
+    "<Card\n  W=\"W W\"\n>\n@\n</Card>", "<Card {...W}>\n@\n</Card>", "{/* W W */}\n@", "[ref]: http://W.x \"W\"", "| W | W W |\n|---|:-:|\n| *W* | `W \\| x` |\n| W \\| W | W |",
+    "W W\n===", "@\n---", "***", "<div>\nW <b>W</b>\n</div>\n", "<!-- W -->\n", "{% include W.html %}\n@", "{{< toc >}}", "[[toc]]", "[TOC]",
+    "- @\n\n  {: .W}\n- @\n  {{< W >}}\n  @\n  {{< /W >}}", "- @\n  $$h_{max} = \\text{W}$$", "%%\nW W\n%%", "<details>\n<summary>W</summary>\n\n@\n</details>\n",
+    "{% raw %}\nW {{ W }}\n{% endraw %}", "@  \n@", "@\\\n@", "@\u00a0\n\n@", "<my-x a=\"b\">@</my-x>", "{#W}", "@ ^W1", "    !!! note", "[other]: /W",
+    "\\begin{align}\na_1 &= W \\\\\n\\end{align}",
+]  # fmt: skip
+
+
+def documents() -> st.SearchStrategy[str]:
+    return st.builds(
+        _document,
+        st.randoms(use_true_random=True),
+        st.lists(st.sampled_from(BLOCKS), min_size=1, max_size=5),
+        st.sampled_from(["\n\n", "\r\n\r\n", "\n"]),
+    )
+
+
+def _document(random: Random, blocks: list[str], gap: str) -> str:
+    def inline(_: re.Match[str]) -> str:
+        return "W " + " ".join(random.choices(INLINE, k=random.randint(1, 5))) + random.choice([" W.", " W"])
+
+    text = gap.join(re.sub("@", inline, block) for block in blocks) + "\n"
+    return re.sub(r"\bW\b", lambda _: random.choice(list(WORDS)), text)
+
+
+def translated(translate: Callable[[str], str]) -> Callable[[Entry], TargetText]:
+    """Return what translates each word of an entry."""
+
+    def say(entry: Entry) -> TargetText:
+        parts = _TAGS.split(noted(entry.marked)) if not entry.marked.is_plain else [entry.text]
+        said = "".join(
+            part if i % 2 else _WORD.sub(lambda word: translate(word[0]), part)
+            for i, part in enumerate(parts)
+        )
+        return target_text(MarkedText(said) if entry.marked.is_plain else unnoted(said, entry.marked))
+
+    return say
+
+
+def skeleton(markdown: str) -> tuple[str, list[str]]:
+    """Return what is no word, with a blank for all white space, and the containers of each line."""
+    words = re.sub(r"\n[ >]*", "\n", _WORD.sub("", markdown))
+    return re.sub(r"\s+", " ", words), re.findall(r"^[ >]*", markdown, re.MULTILINE)
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents())
+def test_without_its_words_a_file_is_the_same_bytes_in_any_dialect(markdown: str) -> None:
+    result = rewritten(MARKDOWN, markdown.encode(), translated(lambda word: WORDS.get(word, word)))
+
+    assert skeleton(result.decode()) == skeleton(markdown)
+
+
+@settings(max_examples=300, deadline=None)
+@given(documents())
+def test_a_file_of_any_dialect_is_accepted_and_comes_back(markdown: str) -> None:
+    assert rewritten(MARKDOWN, markdown.encode(), own) == markdown.encode()
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_each_block_of_a_dialect_keeps_all_but_its_words(block: str) -> None:
+    markdown = block.replace("@", "W W").replace("W", "Haus") + "\n"
+
+    result = rewritten(MARKDOWN, markdown.encode(), translated(lambda word: WORDS.get(word, word)))
+
+    assert skeleton(result.decode()) == skeleton(markdown)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```W\nW W\n```", "$$\nW_1 + W\n$$", "\\[\nW_1 \\cdot W\n\\]", "{{< card\n  header=\"**W**\"\n  footer=\"W\"\n>}}", "%%\nW W\n%%",
+        "{% highlight ruby %}\nputs \"W W\"\n{% endhighlight %}", "{{< highlight go >}}\npackage W\n{{< /highlight >}}", "{/* W W */}",
+        "export const W = {\n  W: 'W W',\n}", "import {\n  W,\n} from 'W'", "{% raw %}\nW {{ W }}\n{% endraw %}", "{: .W}", "(W)=", "{{% W W=W %}}",
+        "<Card\n  W=\"W W\"\n>\n</Card>", ":::{figure} W.png\n:W: W W\n:::", "\\begin{align}\nW_1\n\\end{align}", "$W_1 = W$", "\\(W_1\\)", "![[W W.png]]",
+        "---\nslug: W\n---",
+    ],
+)  # fmt: skip
+def test_what_a_dialect_owns_is_no_text(block: str) -> None:
+    assert entries(MARKDOWN, block.replace("W", "Haus").encode()) == []
