@@ -5,8 +5,10 @@ that hold text (`alt`, `title`) stay as they are.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import BinaryIO
 
 from service.formats.encodings import CODECS_BY_LABEL, UTF_8, FileEncoding, encoding_from_mark
@@ -15,8 +17,10 @@ from service.formats.inline_runs import token_blocks
 from service.formats.language_tags import replace_language_tags
 from service.formats.parts import TextPart, end, entries_of, written
 from service.formats.review_marks import TargetText
+from service.formats.template_tags import TemplateTag, fill, find_template_tags
 from service.text.html_tokens import html_tokens
 from service.text.options import MarkupLanguage, MarkupOptions
+from service.text.tokens import InlineItem, TokenKind
 
 HEAD_BYTES = 1024
 """Prefix that declares the encoding (https://html.spec.whatwg.org/multipage/semantics.html#charset)."""
@@ -108,4 +112,64 @@ def parse_html_parts(html: str, location: str = "") -> list[TextPart]:
         html: any HTML, however malformed.
         location: prefix of the blocks' locations.
     """
-    return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, location)
+    tags = [
+        tag for tag in find_template_tags(html) if tag.kind is not TokenKind.WORD or html[tag.start] == "<"
+    ]
+    if not tags:
+        return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, location)
+    filled = fill(html, ((tag.start, tag.end, "x" * (tag.end - tag.start)) for tag in tags))
+    return token_blocks(
+        _without_cut_elements(_with_tags(html_tokens(filled, _HTML), html, tags)),
+        MarkupLanguage.HTML,
+        location,
+    )
+
+
+def _with_tags(items: Iterable[InlineItem], html: str, tags: Sequence[TemplateTag]) -> Iterator[InlineItem]:
+    """Yield items with the source of the tags that were filled; a tag in a text is an item of its own."""
+    at = number = 0
+    for item in items:
+        end = at + len(item.raw)
+        if item.kind is not TokenKind.TEXT:
+            yield replace(item, raw=html[at:end])
+        else:
+            edges = list(accumulate(map(len, item.raws), initial=at))
+            while number < len(tags) and tags[number].start < end:
+                tag = tags[number]
+                yield from _part(item, edges, at, tag.start)
+                yield InlineItem(tag.kind, raw=html[tag.start : tag.end])
+                at, number = tag.end, number + 1
+            yield from _part(item, edges, at, end)
+        at = end
+        while number < len(tags) and tags[number].start < at:
+            number += 1
+
+
+def _part(item: InlineItem, edges: Sequence[int], start: int, end: int) -> Iterator[InlineItem]:
+    """Yield a part of a text, if it has some."""
+    first, last = bisect_left(edges, start), bisect_left(edges, end)
+    if first < last:
+        raws = item.raws[first:last]
+        yield replace(item, text=item.text[first:last], raws=raws, raw="".join(raws))
+
+
+def _without_cut_elements(items: Iterable[InlineItem]) -> list[InlineItem]:
+    """Return items in which the tags of an element with a break in it are breaks, too."""
+    found = list[InlineItem]()
+    opened = list[int]()
+    num_cut = 0
+    """Elements of `opened`, from the outermost, that have a break in them."""
+    for item in items:
+        is_cut = False
+        if item.kind is TokenKind.OPEN:
+            opened.append(len(found))
+        elif item.kind is TokenKind.CLOSE and opened:
+            is_cut = len(opened) <= num_cut
+            opened.pop()
+            num_cut = min(num_cut, len(opened))
+        elif item.kind is TokenKind.BREAK and not item.ends_line:
+            for i in opened[num_cut:]:
+                found[i] = replace(found[i], kind=TokenKind.BREAK)
+            num_cut = len(opened)
+        found.append(replace(item, kind=TokenKind.BREAK) if is_cut else item)
+    return found

@@ -1,5 +1,6 @@
 """Whole pages, in whatever encoding."""
 
+import re
 from random import Random
 
 import pytest
@@ -11,7 +12,8 @@ from service.formats.entries import FileFormatError
 from service.formats.html import HtmlFormat, decode_page
 from service.text.html_lexemes import LexemeKind, lex
 from service.text.options import MarkupLanguage, MarkupOptions
-from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten
+from tests.formats.rewriting import OPTIONS, anything, entries, own, rewritten, shouted, texts
+from tests.linear import is_linear
 from tests.text.markup.documents import GOOD_HTML, HTML
 from tests.text.markup.marked import parse
 from tests.text.markup.translations import SEEDS
@@ -83,3 +85,44 @@ def test_any_bytes_are_read_or_rejected(content: bytes) -> None:
     except FileFormatError:
         return
     assert found.write(found.text) == content
+
+
+@pytest.mark.parametrize(
+    ("html", "found"),
+    [
+        ("<p>{% trans %}Seit <b>{{ t }}</b>{% endtrans %}</p>", ['Seit <g i="0">{{ t }}</g>']),
+        ("<p>{{#if a}}Ja{{else}}Noch nicht{{/if}}</p>", ["Ja", "Noch nicht"]),
+        ("<a>Mehr</a> {# Notiz #} {% comment %}Notiz{% endcomment %}", ["Mehr"]),
+        ("<p>Hallo <%= a.b %>, guten Tag.</p>", ['Hallo <x i="0"/>, guten Tag.']),
+        ("<p><% if a %>Hallo<% end %> Welt</p>", ["Hallo", "Welt"]),
+        ("<p>Hallo <?php echo $a->b; ?>, du</p>", ['Hallo <x i="0"/>, du']),
+        ("<?php if ($a > 1): ?>eins<?php endif ?>", ["eins"]),
+        ("<#if a??>Hallo<#else>Gast</#if>", ["Hallo", "Gast"]),
+        ("<p>Hallo <b>eins {% if a %} zwei</b> drei</p>", ["Hallo", "eins", "zwei", "drei"]),
+        ('<a href="<%= a > b %>">Haus</a><script>{% if a %}x{% endif %}</script>', ["Haus"]),
+        ("{% raw %}<p>Haus</p>{% endraw %}{{!-- Haus --}}", []),
+    ],
+)  # fmt: skip
+def test_control_tags_of_templates_part_texts_and_expressions_stay_as_they_are(
+    html: str, found: list[str]
+) -> None:
+    assert texts(PAGES, html.encode()) == found
+    result = rewritten(PAGES, html.encode(), shouted).decode()
+    assert _TEMPLATE_TAGS.findall(result) == _TEMPLATE_TAGS.findall(html)
+
+
+_TEMPLATE_TAGS = re.compile(r"<[%?#].*?>|\{[%#].*?[%#]\}|\{\{[#/!^{].*?\}\}")
+
+
+_SIGNS = "{% %} {{ }} <% %> <?php ?> {# #} <b> </b> <p> ja if &lt; /"
+
+
+@given(st.lists(st.sampled_from([*_SIGNS.split(), " "])).map("".join))
+def test_any_tags_of_templates_come_back(html: str) -> None:
+    assert rewritten(PAGES, html.encode(), own).decode() == html
+
+
+def test_tags_of_templates_take_linear_work() -> None:
+    assert is_linear(
+        lambda size: rewritten(PAGES, ("a{% if %}<b>{{#x}}</b><% {{! {# <? " * size).encode(), own)
+    )
