@@ -1,4 +1,4 @@
-"""Documents: jobs that are translated completely or fail, accessible with the document key only."""
+"""Documents: jobs that are accessible with the document key only."""
 
 import hashlib
 import hmac

@@ -111,7 +111,7 @@ class Job:
     entries_per_s: float | None
     """Latest measured rate; None before the first measurement."""
     problem: str | None
-    """Why the job failed."""
+    """Why the job failed, or why a document's first text that is not translated stayed as it was."""
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
@@ -130,12 +130,21 @@ class Job:
 
     @property
     def is_document(self) -> bool:
-        """Return whether the job is translated completely or fails, and needs its document key."""
+        """Return whether the job needs its document key."""
         return self.document_key_sha256 is not None
 
     @property
     def has_ended(self) -> bool:
         return self.state in FINAL_STATES
+
+    @property
+    def remark(self) -> str:
+        """What a client needs to know about a document that is done; empty if all of it is translated."""
+        return (
+            f"{self.num_failed} of {self.num_entries} texts are not translated; the first: {self.problem}"
+            if self.problem
+            else ""
+        )
 
     @property
     def time_left_s(self) -> float | None:

@@ -316,14 +316,14 @@ class JobWorkers:
         )
 
     def _store_output(self, assignment: _Assignment, finished: JobOutput) -> JobOutcome:
-        """Store the output files and return the ending. A document with any failed entry fails completely.
+        """Store the output files and return the ending. A document without any translated entry fails.
 
         The names are unique to this worker, and the files count only when the job refers to them.
         """
         job, worker, blobs = assignment.job, assignment.worker, self.storage.blobs
-        if job.is_document and finished.first_failure is not None:
-            everything = job.num_characters
-            return JobOutcome(JobState.FAILED, problem=finished.first_failure, refund_characters=everything)
+        kept = finished.first_failure if job.is_document else None
+        if kept is not None and finished.num_failed == job.num_entries:
+            return JobOutcome(JobState.FAILED, problem=kept, refund_characters=job.num_characters)
         result = keep(f"{job.id}/result-{worker}", finished.result)
         errors = None
         if finished.errors is not None:
@@ -342,6 +342,7 @@ class JobWorkers:
             JobState.DONE,
             finished.num_failed,
             finished.num_flagged,
+            kept,
             result=result,
             errors=errors,
             refund_characters=finished.refund_characters,

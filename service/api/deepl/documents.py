@@ -170,6 +170,7 @@ def _document_status(job: Job) -> dict[str, Any]:
         presented["seconds_remaining"] = _seconds_remaining(job)
     if job.state is JobState.DONE:
         presented["billed_characters"] = job.num_characters
+        presented |= {"message": job.remark} if job.remark else {}
     if STATUSES[job.state] == "error":
         presented["error_message"] = presented["message"] = _problem_of(job)
     return presented

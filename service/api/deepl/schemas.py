@@ -349,7 +349,7 @@ class DocumentStatus(DocumentedModel):
     error_message: str = ""
     """Only if it failed."""
     message: str = ""
-    """The same as `error_message`."""
+    """The same as `error_message`; once it is done, which text is not translated."""
 
 
 class DeepLErrorResponse(DocumentedModel):

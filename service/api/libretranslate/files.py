@@ -54,11 +54,12 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         upload = _check_upload(sent.file)
         pair = find_pair(sent.source, sent.target, await catalogues.current())
         document = await _submit_file(documents, upload, pair, caller)
-        await _await_translation(documents, document.job)
+        job = await _await_translation(documents, document.job)
         name = quote(document.job.job_request.result_name, safe="")
         origin = str(request.base_url).removesuffix("/") + services.settings.root_path
         url = f"{origin}{errors.DOWNLOADS}/{document.job.id}{document.document_key}.{name}"
-        return SafeJSONResponse({"translatedFileUrl": url}, headers=headers)
+        remark = {"message": job.remark} if job.remark else {}
+        return SafeJSONResponse({"translatedFileUrl": url, **remark}, headers=headers)
 
     @routes.get(
         f"{errors.DOWNLOADS}/{{name:path}}",
@@ -103,8 +104,8 @@ async def _submit_file(
         raise errors.rejected(str(error)) from error
 
 
-async def _await_translation(documents: DocumentService, job: Job) -> None:
-    """Wait for the end of a job; discard the job if it fails or the request is cancelled."""
+async def _await_translation(documents: DocumentService, job: Job) -> Job:
+    """Return a job once it is done; discard the job if it fails or the request is cancelled."""
     try:
         ended_job = await documents.ended(job)
     except BaseException:
@@ -112,7 +113,7 @@ async def _await_translation(documents: DocumentService, job: Job) -> None:
             await documents.give_up(job)
         raise
     if ended_job.state is JobState.DONE:
-        return
+        return ended_job
     await documents.give_up(ended_job)
     problem = ended_job.problem or "it was cancelled"
     raise ApiError(ErrorKind.INTERNAL, problem) if problem in SERVERS_FAULTS else errors.rejected(problem)

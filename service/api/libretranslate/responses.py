@@ -112,6 +112,8 @@ class TranslatedFile(DocumentedModel):
 
     translatedFileUrl: str  # noqa: N815
     """URL of the file, until it expires."""
+    message: str = ""
+    """Only if texts are not translated: how many, and where the first is."""
 
 
 class SuggestionStored(DocumentedModel):

@@ -101,7 +101,7 @@ def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Clien
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("gut\n" * 300 + "unusable", "a.txt: line 301: is not usable"),
+        ("unusable\n" * 2, "a.txt: line 1: is not usable"),
         ("explode", "the server failed"),
     ],
 )
@@ -118,6 +118,21 @@ def test_a_failure_within_a_stream_is_reported_and_not_charged(
     assert (keys.usage(key).characters, keys.usage(key).documents) == (0, 0)
     with pytest.raises(deepl.DeepLException, match="Not found"):
         client.translate_document_download(handle)
+
+
+def test_a_text_that_is_not_translated_stays_and_is_reported(
+    client_of: ClientOf, keys: Keys, http: httpx.Client
+) -> None:
+    key = keys.make()
+    client = client_of(key)
+    handle = upload(client, "gut\n" * 300 + "unusable")
+    assert translated(client, handle).ok
+
+    path, body = f"/v2/document/{handle.document_id}", {"document_key": handle.document_key}
+    status = http.post(path, json=body, headers={"Authorization": f"DeepL-Auth-Key {key}"}).json()
+    assert status["message"] == "1 of 301 texts are not translated; the first: a.txt: line 301: is not usable"
+    assert keys.usage(key).characters == 900
+    assert fetch(client, handle).decode() == "GUT\n" * 300 + "unusable"
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_a_file_with_any_name_can_be_downloaded_under_it(client: httpx.Client, n
         ("a.docx", b"x", "Invalid request: a.docx: "),
         ("txt", b"x", "Invalid request: file format not supported"),
         ("a.txt", b"\xff\xfe\xfd", "Invalid request: a.txt: it is not in utf-16-le"),
-        ("a.txt", b"gut\nunusable", "Invalid request: a.txt: line 2: is not usable"),
+        ("a.txt", b"unusable", "Invalid request: a.txt: line 1: is not usable"),
     ],
 )
 def test_an_untranslatable_file_is_rejected(
@@ -94,6 +94,13 @@ def test_an_untranslatable_file_is_rejected(
 
     assert status == 400
     assert message.startswith(words)
+
+
+def test_a_text_that_is_not_translated_stays_and_is_reported(client: httpx.Client) -> None:
+    response = send(client, "a.txt", b"gut\nunusable").json()
+
+    assert response["message"] == "1 of 2 texts are not translated; the first: a.txt: line 2: is not usable"
+    assert client.get(response["translatedFileUrl"]).content == b"GUT\nunusable"
 
 
 def test_a_form_without_a_file_or_a_required_field_is_rejected(client: httpx.Client) -> None:
@@ -186,7 +193,7 @@ def test_a_file_that_fails_costs_nothing_and_is_not_kept(serve: Serve, keys: Key
     client = serve(database_url=keys.url, requires_key=True)
     key = keys.make(characters_per_month=20)
     for _ in range(3):
-        assert error_of(send(client, "a.txt", b"gut\nunusable\n", {**PAIR, "api_key": key}))[0] == 400
+        assert error_of(send(client, "a.txt", b"unusable\nunusable\n", {**PAIR, "api_key": key}))[0] == 400
 
     assert list((tmp_path / "dragoman-jobs").iterdir()) == []
     failure = error_of(send(client, "a.txt", b"explode\n", {**PAIR, "api_key": key}))
