@@ -80,7 +80,7 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
             open_router(settings) as router,
         ):
             resources = _Resources(settings, router, job_directory, journal, stop)
-            report = _translate(arguments, resources, mappings)
+            report, is_whole = _translate_readable(arguments, resources, mappings)
     except NothingToResume:
         typer.echo(
             f"dragoman: nothing to resume: {arguments.output} exists; --force translates it again", err=True
@@ -93,7 +93,7 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
         typer.echo(f"dragoman: {error}; continue with the same command and --resume", err=True)
         return EXIT_STOPPED
     show_report(report, job_directory.problems_path)
-    return EXIT_INCOMPLETE if report.num_failed or report.num_flagged else EXIT_DONE
+    return EXIT_INCOMPLETE if report.num_failed or report.num_flagged or not is_whole else EXIT_DONE
 
 
 def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
@@ -131,6 +131,21 @@ def _plan(mappings: Sequence[FileMapping], arguments: BatchArguments, router: Ro
     languages = arguments.languages
     with options_at_fault(LanguageArguments(languages.source, languages.target), router):
         return plan_files(mappings, languages, router)
+
+
+def _translate_readable(
+    arguments: BatchArguments, resources: _Resources, mappings: Sequence[FileMapping]
+) -> tuple[BatchReport, bool]:
+    """Translate the files that can be read; report the others, and return whether there are none."""
+    try:
+        return _translate(arguments, resources, mappings), True
+    except InputProblem as error:
+        rejected = {name for name, _ in error.problems}
+        readable = [mapping for mapping in mappings if mapping.name not in rejected]
+        if not readable or len(readable) == len(mappings):
+            raise
+        typer.echo(f"dragoman: skipped {error}", err=True)
+    return _translate_readable(arguments, resources, readable)[0], False
 
 
 def _translate(

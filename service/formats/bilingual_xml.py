@@ -8,7 +8,7 @@ XLIFF 2.1 (OASIS), TMX 1.4b (LISA).
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import IO
 
@@ -23,7 +23,7 @@ from service.formats.inline_runs import (
     text_runs,
     xml_of,
 )
-from service.formats.language_tags import matches_language
+from service.formats.language_tags import check_target, matches_language
 from service.formats.parts import TextPart, TextUnit, Unit, joined
 from service.formats.review_marks import TOOL, TargetText, confidence_of, origin_of
 from service.formats.xml_tree import XML_NAMESPACE, Chars, Element, Miscellaneous, Name
@@ -275,6 +275,10 @@ _V2 = ("urn:oasis:names:tc:xliff:document:2.0", "urn:oasis:names:tc:xliff:docume
 _UNITS = frozenset([*(Name(uri, "trans-unit") for uri in _V1), *(Name(uri, "unit") for uri in _V2)])
 _ROOT = re.compile(r"<(?:[\w.-]++:)?xliff\s")
 _VERSION_2 = re.compile(r"\sversion\s*=\s*[\"']2")
+_NAMED_TARGET = re.compile(
+    r"<(?:[\w.-]++:)?(?:xliff|file)\s(?:[^<>]*?\s)?(?:trgLang|target-language)\s*=\s*([\"'])(.*?)\1",
+    re.DOTALL,
+)
 _TARGET_LANGUAGE = re.compile(r"\strgLang\s*=")
 
 
@@ -289,11 +293,19 @@ class XliffFormat(XmlFormat):
     def parts(self, source: IO[bytes]) -> Iterator[TextPart]:
         """See `XmlFormat`."""
         numbers = count(1)
-        parts = xml_units(source, _UNITS, allows_doctype=True)
+        parts = self._checked(xml_units(source, _UNITS, allows_doctype=True))
         for part in through_root(parts, _ROOT, "it is not an XLIFF file: <xliff> is missing"):
             yield self._with_language(part) if _ROOT.match(part) else part
         for found in parts:
             yield found if isinstance(found, str) else _unit(found, next(numbers))
+
+    def _checked(self, parts: Iterable[str | Element]) -> Iterator[str | Element]:
+        """Yield the parts of a file; raise FileFormatError if it names another target language."""
+        for part in parts:
+            named = _NAMED_TARGET.search(part) if isinstance(part, str) else None
+            if named is not None:
+                check_target(named[2], self.options.target)
+            yield part
 
     def _with_language(self, root: str) -> str:
         if not _VERSION_2.search(root) or _TARGET_LANGUAGE.search(root):

@@ -2,6 +2,8 @@
 
 import re
 
+from service.formats.entries import FileFormatError
+
 _TAG = re.compile(
     r"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)"
     r"|<[^<>\"'!?/\s](?:[^<>\"']|\"[^\"]*\"|'[^']*')*+>",
@@ -14,6 +16,18 @@ def matches_language(code: str, wanted: str) -> bool:
     """Return whether a language is the wanted one or a regional variant of it: `de_AT` counts as `de`."""
     found, requested = code.strip().lower().replace("_", "-"), wanted.lower().replace("_", "-")
     return found == requested or found.startswith(f"{requested}-")
+
+
+def check_target(named: str, target: str) -> None:
+    """Check that a file with translations names the target language, a variant of it, or none.
+
+    Raises:
+        FileFormatError: it names another language.
+    """
+    first, second = (code.strip().lower().replace("_", "-").partition("-")[0] for code in (named, target))
+    if first and first != second:
+        problem = f"its translations are in {named.strip()[:40]!r}, but the target language is {target}"
+        raise FileFormatError(f"{problem}; choose that language, or the file of {target}")
 
 
 def is_variant(one: str, other: str) -> bool:

@@ -17,6 +17,7 @@ import polib
 from service.formats.encodings import codec_of_label
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import TextRun, fill_runs, messages_in
+from service.formats.language_tags import check_target
 from service.formats.messages import message_runs
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
 from service.formats.plural_forms import (
@@ -73,6 +74,7 @@ def _encoding(content: bytes) -> str:
 def _parts(text: str, target: str) -> Iterator[TextPart]:
     lines = text.splitlines(keepends=True)  # as polib splits them
     catalogue = _parse_catalogue(lines)
+    check_target(catalogue.metadata.get("Language", ""), target)
     has_plurals = any(entry.msgid_plural and not entry.obsolete for entry in catalogue)
     plural_forms = read_plural_forms(catalogue.metadata.get("Plural-Forms", ""))
     if plural_forms is None and has_plurals:

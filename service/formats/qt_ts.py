@@ -12,7 +12,7 @@ from itertools import count
 from typing import IO
 
 from service.formats.inline_runs import fill_runs, messages_in, pair_halves, text_runs, xml_of
-from service.formats.language_tags import matches_language
+from service.formats.language_tags import check_target, matches_language
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, Unit
 from service.formats.plural_forms import read_plural_forms
@@ -49,6 +49,7 @@ class QtTsFormat(XmlFormat):
                 continue
             language = _LANGUAGE.search(part)
             code = "" if language is None else language[1] or language[2] or ""
+            check_target(code, self.options.target)
             # Qt's forms of some languages are not those of gettext: those in the file count.
             num_forms = None if matches_language(code, self.options.target) else self._num_forms()
             yield part if code else self._with_language(part)

@@ -15,7 +15,7 @@ STRING = (
 )
 EVENT = "[Script Info]\n\n[Events]\nFormat: Start, End, Text\nDialogue: 0:00:01.00,0:00:02.00,{}\n"
 MESSAGE = '{"a": {"message": "{}", "description": "Wozu", "placeholders": {"user": {"content": "$1"}}}}'
-HEADER = 'msgid ""\nmsgstr "Language: de\\nContent-Type: text/plain; charset=ISO-8859-1\\n"\n\n'
+HEADER = 'msgid ""\nmsgstr "Language: en\\nContent-Type: text/plain; charset=ISO-8859-1\\n"\n\n'
 CATALOGUE = 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=ISO-8859-1\\n"\n\n{}'
 FRAMES = {"a.xml": STRING, "a.ass": EVENT, "messages.json": MESSAGE, "a.po": CATALOGUE}
 SAID: Mapping[tuple[str, str], Sequence[tuple[str, str, str]]] = {

@@ -155,7 +155,6 @@ CATEGORIES: Sequence[tuple[str, str, str, str]] = [
         for declared, written, forms in (
             (' language="pl_PL"', ' language="pl_PL"', "<numerusform>DATEI</numerusform>"),
             ("", ' language="pl"', "<numerusform>DATEI</numerusform>" * 3),
-            (' language="fr"', ' language="fr"', "<numerusform>DATEI</numerusform>" * 3),
         )
     ),
     *CATALOGUES,

@@ -29,6 +29,7 @@ def _changed(suffix: str, name: str, content: bytes, old: bytes = b"") -> bytes:
     return pack({**members, name: members[name].replace(old, content) if old else content})
 
 
+OTHER = "its translations are in 'fr_FR', but the target language is en; choose that language"
 REJECTED: Mapping[str, Sequence[tuple[bytes, str]]] = {
     "a.txt": [
         (b"Gr\xc3\xbc\xc3\x9fe\nGra\xfc\n", "line 2 is not UTF-8: byte 0xfc at position 4 of it; convert"),
@@ -155,6 +156,7 @@ REJECTED: Mapping[str, Sequence[tuple[bytes, str]]] = {
         (b"x" * 1001 + b"=a", "'xxx"),
     ],
     "a.ts": [
+        (b'<TS language="fr_FR"></TS>', OTHER),
         (b"<xliff/>", "it is not a translation source of Qt: <TS> is missing"),
         (b"export const a = 1;", "not well-formed XML"),
         (b'<!DOCTYPE TS [<!ENTITY a "b">]><TS/>', "entity 'a' is declared"),
@@ -186,6 +188,7 @@ REJECTED: Mapping[str, Sequence[tuple[bytes, str]]] = {
         for codec in CODECS
     ],
     "a.po": [
+        (b'msgid ""\nmsgstr "Language: fr_FR\\n"\n\nmsgid "ja"\nmsgstr ""\n', OTHER),
         (b'msgid "x\nmsgstr ""\n', "line 1 has no text between two quotation marks"),
         (b"Text\n", r"it is not a valid gettext catalogue: Syntax error in po file \(line 1\)"),
         (b"/etc/passwd", r"it is not a valid gettext catalogue: Syntax error in po file \(line 1\)"),
@@ -277,6 +280,8 @@ REJECTED: Mapping[str, Sequence[tuple[bytes, str]]] = {
         )
     ],
     "a.xliff": [
+        (b'<xliff version="1.2"><file source-language="de" target-language="fr_FR"/></xliff>', OTHER),
+        (b'<xliff version="2.0" srcLang="de" trgLang="fr_FR"></xliff>', OTHER),
         *(
             (
                 f'<?xml version="1.0" encoding="{codec}"?><x/>'.encode(),

@@ -70,6 +70,21 @@ def test_a_folder_is_translated_with_its_tree(run: Run, tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"texts", "en", "in.txt", "models"}
 
 
+def test_a_file_that_cannot_be_read_is_named_and_the_others_are_translated(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "texts").mkdir()
+    (tmp_path / "texts" / "a.txt").write_text("eins\n")
+    (tmp_path / "texts" / "b.po").write_text('msgid ""\nmsgstr "Language: fr\\n"\n\nmsgid "ja"\nmsgstr ""\n')
+
+    finished = run("texts", "-o", "en")
+
+    assert finished.returncode == 1
+    assert (
+        "skipped texts/b.po: its translations are in 'fr', but the target language is en" in finished.stderr
+    )
+    assert [path.name for path in (tmp_path / "en").iterdir()] == ["a.txt"]
+    assert (tmp_path / "en" / "a.txt").read_text() == "EINS\n"
+
+
 PDF = drawn([[(70, 700, "ein Satz.")]])
 TABLE = b"id,title,note\n1,eins,x\n2,zwei,y\n"
 MEMORY = """<tmx version="1.4"><header srclang="de"/><body><tu><tuv xml:lang="de"><seg>ja</seg></tuv>
