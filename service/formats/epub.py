@@ -1,11 +1,11 @@
-"""EPUB books: the chapters in a package's manifest, the table of contents, and the title.
+"""EPUB books, and pages in XML: the chapters in a package's manifest, the table of contents, and the title.
 
 In changed text, language tags of the source language become those of the target language, and so does the
 language of the book. Specification: EPUB 3.3, and OPF 2.0.1 for older books.
 """
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -17,7 +17,7 @@ from service.formats.archives import ArchiveFormat, XmlMember, member_elements
 from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.inline_runs import collapse_space, token_blocks
 from service.formats.language_tags import matches_language, replace_language_tags
-from service.formats.parts import TextPart, Unit, decode, joined
+from service.formats.parts import TextFormat, TextPart, Unit, decode, encode, joined
 from service.formats.review_marks import TargetText
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import encoding_of, xml_units
@@ -53,6 +53,15 @@ class EpubFormat(ArchiveFormat):
         return _Book(self.options).members(archive)
 
 
+class XhtmlFormat(TextFormat):
+    """A page in XML, read as a chapter of a book."""
+
+    def parse(self, source: IO[bytes]) -> tuple[Iterable[TextPart], Callable[[str], bytes]]:
+        """See `TextFormat`."""
+        encoding = encoding_of(source)
+        return _Book(self.options).chapter("", _CHAPTER, source), partial(encode, encoding=encoding)
+
+
 @dataclass(slots=True)
 class _Book:
     """A book while it is read or written."""
@@ -70,7 +79,7 @@ class _Book:
             if kind == _PACKAGE
         ]
         members = {
-            name: XmlMember(name, partial(self._chapter, f"{name}, ", kind))
+            name: XmlMember(name, partial(self.chapter, f"{name}, ", kind))
             for package in packages
             for name, kind in _chapters(archive, names, package)
         }
@@ -79,13 +88,14 @@ class _Book:
         members |= {name: XmlMember(name, partial(self._package, f"{name}, ")) for name in packages}
         return list(members.values())
 
-    def _chapter(self, before: str, kind: str, content: IO[bytes]) -> Iterator[TextPart]:
+    def chapter(self, before: str, kind: str, content: IO[bytes]) -> Iterator[TextPart]:
+        """Yield the only part of a chapter, or of the book's contents."""
         encoding = encoding_of(content)
         text = decode(content.read(), encoding)
         try:
             tokens = xml_tokens(text, _XHTML if kind == _CHAPTER else _NCX)
         except MarkupError as error:
-            raise FileFormatError(f"{before.removesuffix(', ')}: {error}") from error
+            raise FileFormatError(f"{before.removesuffix(', ')}: {error}".removeprefix(": ")) from error
         chapter = joined(token_blocks(tokens, MarkupLanguage.XML, before))
 
         def render(texts: Sequence[TargetText]) -> str:

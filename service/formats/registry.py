@@ -4,7 +4,7 @@ Each isolated reader is a new process that begins with this module, so it loads 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from importlib.util import find_spec
 from threading import Event
@@ -30,12 +30,14 @@ class _FormatEntry:
     """Whether the languages determine which entries a file has."""
     outputs: tuple[str, ...] = ()
     """Suffixes of the files that it is written as, the default first; empty if it is written as itself."""
+    alias: str = ""
+    """Its suffix, if it is one of `ALIASES`."""
 
 
 _FormatType = Callable[[FileOptions], FileFormat]
 
 
-_FORMATS: Mapping[str, _FormatEntry] = {
+_FORMATS: dict[str, _FormatEntry] = {
     suffix: entry
     for suffixes, entry in (
         (".txt", _FormatEntry("plain_text", "PlainTextFormat", is_streamed=True)),
@@ -68,10 +70,27 @@ _FORMATS: Mapping[str, _FormatEntry] = {
         (".odt", _FormatEntry("opendocument", "OdtFormat")),
         (".odp", _FormatEntry("opendocument", "OdpFormat")),
         (".ods", _FormatEntry("opendocument", "OdsFormat")),
+        (".xhtml", _FormatEntry("epub", "XhtmlFormat")),
         (".epub", _FormatEntry("epub", "EpubFormat")),
     )
     for suffix in suffixes.split()
 }
+ALIASES: Mapping[str, str] = {
+    alias: suffix
+    for suffix, aliases in (
+        (".html", ".erb .ejs .hbs .twig .liquid .vue"),
+        (".md", ".mdx"),
+        (".docx", ".docm .dotx"),
+        (".pptx", ".pptm .ppsx .potx"),
+        (".xlsx", ".xlsm .xltx"),
+        (".odt", ".ott"),
+        (".odp", ".otp"),
+        (".ods", ".ots"),
+    )
+    for alias in aliases.split()
+}
+"""Suffixes of files that are read and written as others; neither may have the name of the other."""
+_FORMATS |= {alias: replace(_FORMATS[suffix], alias=alias) for alias, suffix in ALIASES.items()}
 _EXTRAS = {"pyarrow": "parquet", "pypdfium2": "pdf"}
 """Extras of this project, by the package that they install."""
 

@@ -10,7 +10,7 @@ from service.formats.entries import FileFormatError
 from service.formats.json_lines import JsonLinesFormat
 from service.formats.parquet import ParquetFormat
 from service.formats.plain_text import PlainTextFormat
-from service.formats.registry import is_known, open_format, output_name, requested_output
+from service.formats.registry import is_known, open_format, output_name, output_suffix, requested_output
 from service.formats.subtitles import SrtFormat, VttFormat
 from tests.formats.rewriting import OPTIONS
 
@@ -40,9 +40,27 @@ def test_the_suffix_of_a_file_name_gives_its_kind_also_before_a_compression_suff
 @pytest.mark.parametrize("name", ["", "a", "txt", "a.doc", "a.gz", "a.txt.gz.gz", "a.txt ", "a.txt.bz2"])
 def test_other_names_are_rejected_with_the_kinds_there_are(name: str) -> None:
     assert not is_known(name)
-    supported = r"supported are \.txt, \.jsonl, .*, \.epub, also followed by \.gz or \.zst"
+    supported = r"supported are \.txt, \.jsonl, .*, \.epub, .*, also followed by \.gz or \.zst"
     with pytest.raises(FileFormatError, match=supported):
         open_format(name, OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("a.docm", "a.docx"),
+        ("a.mdx", "a.md"),
+        ("a.html.erb", "a.html"),
+        ("a.ott", "a.odt"),
+        ("a.xlsm", "a.xlsx"),
+    ],
+)
+def test_a_file_that_is_read_as_another_kind_keeps_its_suffix(name: str, other: str) -> None:
+    assert type(open_format(name, OPTIONS)) is type(open_format(other, OPTIONS))
+    assert output_suffix(name, name) == ""
+    for one, two in ((name, other), (other, name)):
+        with pytest.raises(FileFormatError, match="use the same suffix"):
+            output_suffix(one, two)
 
 
 def test_a_long_name_is_shown_by_its_end() -> None:

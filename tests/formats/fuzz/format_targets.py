@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from service.formats.entries import FileFormatError, FileOptions
-from service.formats.registry import SUFFIXES, open_format
+from service.formats.registry import ALIASES, SUFFIXES, open_format
 from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from tests.formats.fuzz.seeds import ARCHIVES, FILES, TOKENS
@@ -22,7 +22,7 @@ from tests.formats.rewriting import anything, own, rewritten, unpack
 OPTIONS = FileOptions("de", "en")
 BYTE_FOR_BYTE = {
     *(".txt", ".jsonl", ".ndjson", ".csv", ".tsv", ".srt", ".vtt"),
-    *(".html", ".htm", ".md", ".markdown"),
+    *(".html", ".htm", ".xhtml", ".md", ".markdown"),
     *(".properties", ".strings", ".ass", ".ssa"),
 }
 PAGES = {".html", ".htm"}
@@ -94,4 +94,5 @@ def _target(suffix: str) -> Target:
     return Target(f"format-{suffix.removeprefix('.')}", inputs_of(suffix), check_in)
 
 
-TARGETS = tuple(_target(suffix) for suffix in (*SUFFIXES, ".txt.gz", ".jsonl.zst", ".docx.zst", ".docx.gz"))
+OWN = [suffix for suffix in SUFFIXES if suffix not in ALIASES]
+TARGETS = tuple(_target(suffix) for suffix in (*OWN, ".txt.gz", ".jsonl.zst", ".docx.zst", ".docx.gz"))

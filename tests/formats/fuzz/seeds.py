@@ -147,6 +147,7 @@ FILES: Mapping[str, Sequence[bytes]] = {
         (".html", ".htm"), (PAGE, PAGE.replace(b"utf-8", b"shift_jis").replace("ö".encode(), b"o"))
     ),
     **dict.fromkeys((".md", ".markdown"), (MARKDOWN,)),
+    ".xhtml": (EPUB_MEMBERS["OEBPS/a.xhtml"],),
     ".pdf": (SEED, drawn([[(70, 700, "Hallo")], [(70, 700, "Welt")]])),
     ".docx": (DOCX,),
     ".pptx": (PPTX,),

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from service.formats.registry import SUFFIXES
 from tests.examples import FEW
 from tests.formats.fuzz import format_targets, http_targets, reader_targets
 from tests.formats.fuzz.http_targets import operations
@@ -56,7 +55,7 @@ def test_inputs_that_fuzzing_found_pass(world: World) -> None:
 
 
 def test_every_format_and_every_route_has_a_target() -> None:
-    formats = {f"format-{suffix.removeprefix('.')}" for suffix in SUFFIXES}
+    formats = {f"format-{suffix.removeprefix('.')}" for suffix in format_targets.OWN}
     routes = {
         operation.name
         for operation in operations()
