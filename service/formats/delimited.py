@@ -13,7 +13,8 @@ from typing import BinaryIO
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
 from service.formats.lines import Line, read_lines
-from service.formats.parts import BytesFormat, Part, slot
+from service.formats.parts import Part, slot
+from service.formats.plain_text import EncodedFormat
 
 DEFAULT_COLUMN = "text"
 MAX_RECORD_CHARACTERS = 10_000_000
@@ -26,7 +27,7 @@ _QUOTED = re.compile(r'"[^"]*+(?:""[^"]*+)*+"')
 _CLOSING = re.compile(r'[^"]*+(?:""[^"]*+)*+"')
 
 
-class DelimitedFormat(BytesFormat):
+class DelimitedFormat(EncodedFormat):
     """A table in UTF-8: the non-blank cells of some columns are entries.
 
     Columns are selected by name in the header, or by number from 1. If all are numbers, the first record is

@@ -1,7 +1,8 @@
-"""Plain text: lines in UTF-8, or in UTF-16 or UTF-32 with a byte order mark."""
+"""Text in lines: in UTF-8, in UTF-16 or UTF-32 with a byte order mark, or in Windows-1252."""
 
 import codecs
 import io
+import re
 from collections.abc import Iterator
 from itertools import chain
 from typing import BinaryIO, cast
@@ -9,14 +10,14 @@ from typing import BinaryIO, cast
 from service.formats.encodings import MAX_MARK_BYTES, UTF_8, FileEncoding, encoding_from_mark
 from service.formats.entries import Entry, FileFormatError
 from service.formats.lines import LinesFormat
-from service.formats.parts import ChunkReader
+from service.formats.parts import BytesFormat, ChunkReader, encode
 from service.formats.review_marks import TargetText
 
 _CHUNK_BYTES = 2**14
 
 
-class PlainTextFormat(LinesFormat):
-    """Plain text with the entries of `LinesFormat`. The output has the encoding and the mark of the input."""
+class EncodedFormat(BytesFormat):
+    """Base of formats of lines. The output has the encoding and the mark of the input."""
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
         """See `FileFormat`."""
@@ -32,16 +33,49 @@ class PlainTextFormat(LinesFormat):
         super().write(lines, texts, cast("BinaryIO", _EncodingWriter(target, writing.encoding)))
 
 
+class PlainTextFormat(EncodedFormat, LinesFormat):
+    """Plain text with the entries of `LinesFormat`."""
+
+
 def _open_lines(source: BinaryIO) -> tuple[BinaryIO, FileEncoding | None]:
     """Return the lines in UTF-8, and the file's encoding; None if that is UTF-8."""
     beginning = source.read(MAX_MARK_BYTES)
     writing = encoding_from_mark(beginning)
+    if writing is None and source.seekable():
+        source.seek(0)
+        writing = FileEncoding(_LEGACY) if _is_legacy(source) else None
+        source.seek(0)
+        beginning = b""
     is_utf_8 = writing is None or writing.encoding == UTF_8
     chunks = _chunks(beginning, source)
     if writing is not None and not is_utf_8:
         chunks = _recoded(_chunks(beginning.removeprefix(writing.byte_order_mark), source), writing)
     lines = cast("BinaryIO", io.BufferedReader(ChunkReader(chunks), _CHUNK_BYTES))
     return lines, None if is_utf_8 else writing
+
+
+_LEGACY = "cp1252"
+_NUM_CLEAR = 1000
+"""Characters of UTF-8 without which a file is read to its end."""
+_VALID, _INVALID = re.compile("[\x80-\ud7ff\ue000-\U0010ffff]"), re.compile("[\udc80-\udcff]")
+_NO_TEXT = re.compile("[\x00-\x08\x0b\x0e-\x1f\ufffd]")
+"""Characters of no text; U+FFFD stands for bytes that Windows-1252 lacks."""
+
+
+def _is_legacy(source: BinaryIO) -> bool:
+    """Return whether a file is not UTF-8, but may be Windows-1252: most of what is not ASCII is no UTF-8."""
+    decoder = codecs.getincrementaldecoder(UTF_8)("surrogateescape")
+    num_valid = num_invalid = 0
+    for chunk in chain(iter(lambda: source.read(_CHUNK_BYTES), b""), [b""]):
+        text = decoder.decode(chunk, final=not chunk)
+        if text.isascii():
+            continue
+        num_valid += len(_VALID.findall(text))
+        num_invalid += len(_INVALID.findall(text))
+        is_clear = num_valid > num_invalid + _NUM_CLEAR
+        if is_clear or (num_invalid and _NO_TEXT.search(chunk.decode(_LEGACY, "replace"))):
+            return False
+    return num_invalid > num_valid
 
 
 def _chunks(beginning: bytes, source: BinaryIO) -> Iterator[bytes]:
@@ -77,4 +111,4 @@ class _EncodingWriter:
         self._encoding = encoding
 
     def write(self, content: bytes) -> int:
-        return self._target.write(content.decode().encode(self._encoding))
+        return self._target.write(encode(content.decode(), self._encoding))

@@ -20,6 +20,7 @@ from service.formats.inline_runs import entries_in, fill_runs
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.lines import Line, read_lines
 from service.formats.parts import BytesFormat, Part, Unit
+from service.formats.plain_text import EncodedFormat
 from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem
 
@@ -39,7 +40,7 @@ _SOUND = re.compile(r"\[|[(\uff08].*[)\uff09]\Z|\u266a")
 _SOUND_END = re.compile(r"[\])\uff09\u266a]\Z")
 
 
-class SrtFormat(BytesFormat):
+class SrtFormat(EncodedFormat):
     r"""SubRip in UTF-8. An entry is a cue, or a part of one if a sentence ends at the end of a line or lines
     begin with dashes, one for each speaker.
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from service.formats.entries import FileFormatError
 from service.formats.lines import MAX_LINE_BYTES, LinesFormat
 from service.formats.plain_text import PlainTextFormat
+from service.formats.registry import open_format
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
 
 TEXT, LINES = PlainTextFormat(OPTIONS), LinesFormat(OPTIONS)
@@ -42,7 +43,7 @@ def test_with_their_own_texts_lines_come_back_byte_for_byte(
         assert rewritten(file_format, content, own) == content
 
 
-@pytest.mark.parametrize("content", [b"", b"a\n\xc3\xbc\r\n b", b"\xff", b"a\n\xfeb\0"])
+@pytest.mark.parametrize("content", [b"", b"a\n\xc3\xbc\r\n b", b"\x81", b"a\n\xfeb\0"])
 def test_text_without_a_byte_order_mark_is_read_like_lines(content: bytes) -> None:
     def read_by(opened: PlainTextFormat | LinesFormat) -> object:
         try:
@@ -60,6 +61,28 @@ def test_a_translation_is_in_the_encoding_that_its_file_is_in(encoding: str) -> 
 
     assert places(TEXT, content) == [("Größe", "line 1"), ("𝄞 漢", "line 3")]
     assert written(TEXT, content, "Gr\u00f6\u00dfer", "ж\n𝄞") == result
+
+
+_CUE = "1\n00:00:01,000 --> 00:00:02,000\n{}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said", "result"),
+    [
+        ("a.txt", "Größe\r\nSPÄ“", "„Größer“", "„Größer“\r\nSPÄ“"),
+        ("a.csv", "Name;text\nHaus;schön\n", "grün", "Name;text\nHaus;grün\n"),
+        ("a.srt", _CUE.format("Grüße!"), "Größe?", _CUE.format("Größe?")),
+    ],
+)  # fmt: skip
+def test_files_of_old_programs_are_read_and_written_in_windows_1252(
+    name: str, text: str, said: str, result: str
+) -> None:
+    file_format, content = open_format(name, OPTIONS), text.encode("cp1252")
+
+    assert rewritten(file_format, content, own) == content
+    assert written(file_format, content, said, *texts(file_format, content)[1:]) == result.encode("cp1252")
+    with pytest.raises(FileFormatError, match="cannot be written in cp1252; save the file in UTF-8"):
+        rewritten(file_format, content, lambda _: "字")
 
 
 def test_a_long_file_is_read_lazily() -> None:

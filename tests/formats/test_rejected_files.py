@@ -221,7 +221,7 @@ REJECTED: Mapping[str, Sequence[tuple[bytes, str]]] = {
     "a.srt": [
         (b"\nHallo\n", "line 2: a cue with a timing is expected"),
         (b"WEBVTT\n\n00:01.000 --> 00:02.000\na\n", "line 1: a cue with a timing is expected"),
-        (b"1\n00:00:01,000 --> 00:00:02,000\na\n\xfc", "line 4 is not UTF-8: byte 0xfc at position 1"),
+        (b"1\n00:00:01,000 --> 00:00:02,000\na\n\x81", "line 4 is not UTF-8: byte 0x81 at position 1"),
         (
             b"00:00:01,000 --> 00:00:02,000\n" + (b"a" * 99 + b"\n") * 10_102,
             "line 1: more than 1,000,000 characters",

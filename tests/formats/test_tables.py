@@ -81,18 +81,10 @@ def test_every_accepted_table_is_what_csv_reads(text: str) -> None:
 
 
 def test_a_quotation_mark_that_is_not_closed_does_not_gather_the_file() -> None:
-    class Endless(io.BytesIO):
-        num_lines = 0
-
-        def readline(self, size: int | None = -1, /) -> bytes:
-            del size
-            self.num_lines += 1
-            return b'"' * (self.num_lines == 1) + b"a" * 9_999 + b"\n"
-
-    source = Endless()
+    source = io.BytesIO(b'"' + (b"a" * 9_999 + b"\n") * 2000)
     with pytest.raises(FileFormatError, match=r"^line 1: a quoted cell is not closed"):
         list(of("1").read(source))
-    assert source.num_lines < 1100
+    assert source.tell() < 11_000_000
 
 
 strings = st.text(st.characters(exclude_categories=["Cs"]))

@@ -32,7 +32,7 @@ def zip_bomb() -> bytes:
     ("name", "content", "problem"),
     [
         ("letter.exe", b"x", ".docx"),
-        ("a.txt", b"eins\nzw\xffei\n", "line 2"),
+        ("a.txt", b"eins\nzw\x81ei\n", "line 2"),
         ("a.docx", b"no archive", ""),
         ("a.txt.gz", b"no gzip", ""),
         ("a.jsonl", b"{", ""),
@@ -124,7 +124,7 @@ def test_a_compressed_file_has_the_limit_of_a_plain_one(serve_double: ServeJobs)
 
 def test_a_rejected_file_is_removed(serve_double: ServeJobs, tmp_path: Path) -> None:
     client = serve_double(jobs_files=str(tmp_path / "kept"))
-    for content, name in ((b"\xff", "a.txt"), (b"x", "a.exe"), (b"", "")):
+    for content, name in ((b"\x81", "a.txt"), (b"x", "a.exe"), (b"", "")):
         assert post(client, content, name).status_code in {400, 422}
 
     assert list((tmp_path / "kept").iterdir()) == []

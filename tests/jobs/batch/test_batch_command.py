@@ -150,7 +150,7 @@ def test_an_invalid_command_is_rejected_in_one_line_without_output_files(
     run: Run, tmp_path: Path, arguments: list[str], message: str
 ) -> None:
     (tmp_path / "there.txt").write_text("there")
-    (tmp_path / "broken.txt").write_bytes(b"\xff\n")
+    (tmp_path / "broken.txt").write_bytes(b"\x81\n")
     (tmp_path / "in.pdf").write_bytes(SEED)
     (tmp_path / "in.png").touch()
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}

@@ -142,7 +142,7 @@ def test_a_text_that_is_not_translated_stays_and_is_reported(
         ({"target_lang": "EN", "filename": "a.docx"}, b"x", 'Invalid file data.","detail":"a.docx: '),
         ({"target_lang": "EN", "filename": "a\r\nX-Evil: 1.txt"}, b"x", "control characters"),
         ({"target_lang": "EN"}, b"\xff\xfe\xfd", "not in utf-16-le"),
-        ({"target_lang": "EN"}, b"Gr\xfc\xdfe", "position 3"),
+        ({"target_lang": "EN"}, b"Gr\xfc\x81e", "position 3"),
         ({}, b"x", "target_lang: is missing"),
         ({"target_lang": "FR"}, b"x", "Value for 'target_lang' not supported."),
         ({"target_lang": "EN", "source_lang": "CS"}, b"x", "Value for 'source_lang' not supported."),
