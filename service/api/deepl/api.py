@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
 
-from service.api.deepl.catalogue import catalogue_routes
+from service.api.deepl.catalogue import catalogue_routes, resource_routes
 from service.api.deepl.documents import document_routes
 from service.api.deepl.glossaries import GlossaryAccess, glossary_routes, multilingual_glossary_routes
 from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute, enter
@@ -66,7 +66,7 @@ KEY_IN_QUERY = APIKeyQuery(
 
 
 def deepl_api(services: Services) -> ApiDefinition:
-    """Return DeepL's API: all paths under `/v2`, and glossaries under `/v3`."""
+    """Return DeepL's API: all paths under `/v2`; languages and glossaries under `/v3`."""
     access = GlossaryAccess(services)
     all_routes = APIRouter(
         tags=["deepl"],
@@ -77,6 +77,7 @@ def deepl_api(services: Services) -> ApiDefinition:
     for root, part in (
         (ROOT, translation_routes(services)),
         (ROOT, catalogue_routes(services)),
+        (NEXT_ROOT, resource_routes(services)),
         (ROOT, glossary_routes(access)),
         (ROOT, document_routes(services)),
         (NEXT_ROOT, multilingual_glossary_routes(access)),

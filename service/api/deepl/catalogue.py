@@ -1,98 +1,63 @@
-"""Routes that return languages and usage."""
+"""Routes that return languages, of both versions, and usage."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
-from dragoman.errors import UnsupportedPair
-from dragoman.routing.routes import Routes
+from service.api.deepl import schemas
+from service.api.deepl.languages import (
+    AUTO_DETECTION,
+    FORMALITY,
+    GLOSSARY,
+    NEEDED_SIDES,
+    REPLACED,
+    RESOURCES,
+    ServedLanguage,
+    base_code,
+    served_languages,
+)
 from service.api.deepl.responses import DeepLRoute, enter
-from service.api.deepl.schemas import DeepLLanguage, DeepLLanguagesQuery, DeepLUsage, UsageQuery
-from service.api.languages import english_name
+from service.api.languages import RoutesCache
 from service.api.services import Services
 from service.http.errors import SafeJSONResponse
 from service.http.openapi import describe_route, get_and_post, query_parameters, request_of
 from service.work.threads import run_in_thread
 
-REGIONAL_TARGETS = {"en": ("en-GB", "en-US"), "pt": ("pt-BR", "pt-PT")}
-"""Targets that clients offer instead of these languages; a model for `en` translates into either."""
-
-
-def base_code(code: str) -> str:
-    """Return the name of a language as a source: `PT` for `pt-BR`."""
-    return code.replace("_", "-").split("-")[0].upper()
-
-
-def source_codes(routes: Routes) -> list[str]:
-    """Return the codes of all source languages."""
-    return sorted({base_code(code).lower() for code in routes.sources()})
-
-
-def target_codes(routes: Routes) -> list[str]:
-    """Return the codes of all target languages."""
-    return sorted({each for code in routes.targets() for each in REGIONAL_TARGETS.get(code, (code,))})
-
-
-def are_variants(source: str | None, target: str | None, routes: Routes) -> bool:
-    """Return whether two codes, such as `EN` and `EN-US`, name one language and no model translates between.
-
-    Raises:
-        UnsupportedPair: they do, but nothing translates into the target from any language.
-    """
-    if source is None or target is None or base_code(source) != base_code(target):
-        return False
-    try:
-        routes.find(source, target)
-    except UnsupportedPair:
-        routes.sources_of(target)
-        return True
-    return False
-
-
-def direct_pairs(routes: Routes) -> list[tuple[str, str]]:
-    """Return the pairs that a single model serves, by codes in lower case without regions."""
-    found = {
-        (base_code(source).lower(), base_code(target).lower())
-        for source in routes.sources()
-        for target, route in routes.all_from(source)
-        if len(route.steps) == 1
-    }
-    return sorted(found)
-
-
 TARGET = "target"
 UNLIMITED_CHARACTERS = 10**12
 """Limit that DeepL reports for an account without one; its clients expect a number."""
+STABLE = "stable"
+"""Status of all languages and features."""
 
 
 def catalogue_routes(services: Services) -> APIRouter:
     """Return the routes for languages and usage; any key may use them."""
     router = APIRouter(route_class=DeepLRoute)
+    served = RoutesCache(services.translation_service.inference, served_languages)
 
     @get_and_post(
         router,
         "/languages",
         ("languages", "languages_posted"),
-        DeepLLanguagesQuery,
-        describe_route("List the languages", "The languages of one side", list[DeepLLanguage]),
+        schemas.DeepLLanguagesQuery,
+        describe_route("List the languages", "The languages of one side", list[schemas.DeepLLanguage]),
     )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
         _, fields = await enter(connection, services.authenticator, scope=None)
-        side = fields.read(DeepLLanguagesQuery).type
-        routes = services.translation_service.inference.router.routes
-        codes = target_codes(routes) if side == TARGET else source_codes(routes)
-        formality = routes.formality_targets()
-        return SafeJSONResponse([_present(code, side, formality) for code in codes])
+        is_target = fields.read(schemas.DeepLLanguagesQuery).type == TARGET
+        present = _present_target if is_target else _present_source
+        return SafeJSONResponse([shown for each in await served.current() if (shown := present(each))])
 
     @router.get(
         "/usage",
         **describe_route(
             "Characters used this month",
             "The usage of the request's key",
-            DeepLUsage,
-            request=request_of(parameters=query_parameters(UsageQuery)),
+            schemas.DeepLUsage,
+            request=request_of(parameters=query_parameters(schemas.UsageQuery)),
         ),
     )
     async def usage(connection: Request) -> Response:
@@ -110,8 +75,78 @@ def catalogue_routes(services: Services) -> APIRouter:
     return router
 
 
-def _present(code: str, side: str, formality_targets: frozenset[str]) -> dict[str, Any]:
-    presented: dict[str, Any] = {"language": code.upper(), "name": english_name(code)}
-    if side == TARGET:
-        presented["supports_formality"] = code in formality_targets
-    return presented
+def resource_routes(services: Services) -> APIRouter:
+    """Return the routes of version 3 for languages; any key may use them."""
+    router = APIRouter(route_class=DeepLRoute)
+    served = RoutesCache(services.translation_service.inference, served_languages)
+    unavailable = frozenset[str]() if services.settings.detection == "on" else {AUTO_DETECTION}
+
+    @router.get(
+        "/languages",
+        **describe_route(
+            "List the languages of a resource",
+            "The languages",
+            list[schemas.ResourceLanguage],
+            request=request_of(parameters=query_parameters(schemas.ResourceLanguagesQuery)),
+        ),
+    )
+    async def resource_languages(connection: Request) -> Response:
+        """Return each language with what the server offers for it."""
+        _, fields = await enter(connection, services.authenticator, scope=None)
+        resource = fields.read(schemas.ResourceLanguagesQuery).resource
+        offered = [name for name in RESOURCES[resource] if name not in unavailable]
+        listed = [each for each in await served.current() if resource != GLOSSARY or _has_glossaries(each)]
+        return SafeJSONResponse([_present_for_resource(each, offered) for each in listed])
+
+    @router.get(
+        "/languages/resources",
+        **describe_route(
+            "List the resources", "The resources", list[schemas.LanguageResource], request=request_of()
+        ),
+    )
+    async def language_resources(connection: Request) -> Response:
+        """Return the features of each resource, and which language of a pair needs them."""
+        await enter(connection, services.authenticator, scope=None)
+        return SafeJSONResponse(
+            [
+                {
+                    "name": resource,
+                    "features": [
+                        {"name": name, **NEEDED_SIDES[name]} for name in names if name not in unavailable
+                    ],
+                }
+                for resource, names in RESOURCES.items()
+            ]
+        )
+
+    return router
+
+
+def _present_source(language: ServedLanguage) -> dict[str, Any] | None:
+    return {"language": language.code.upper(), "name": language.name} if language.is_source else None
+
+
+def _present_target(language: ServedLanguage) -> dict[str, Any] | None:
+    if not language.is_target or language.code in REPLACED:
+        return None
+    return {
+        "language": language.code.upper(),
+        "name": language.name,
+        "supports_formality": FORMALITY in language.features,
+    }
+
+
+def _present_for_resource(language: ServedLanguage, offered: Sequence[str]) -> dict[str, Any]:
+    return {
+        "lang": language.code,
+        "name": language.name,
+        "usable_as_source": language.is_source,
+        "usable_as_target": language.is_target,
+        "status": STABLE,
+        "features": {name: {"status": STABLE} for name in offered if name in language.features},
+    }
+
+
+def _has_glossaries(language: ServedLanguage) -> bool:
+    """Return whether glossaries may have a language: they have no regions."""
+    return GLOSSARY in language.features and language.code == base_code(language.code).lower()

@@ -10,8 +10,8 @@ from fastapi.responses import Response, StreamingResponse
 
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
-from service.api.deepl.catalogue import are_variants
 from service.api.deepl.glossary_fields import read_glossary_ids
+from service.api.deepl.languages import are_variants
 from service.api.deepl.responses import DeepLError, DeepLRoute, enter
 from service.api.deepl.translation import read_document_parameters, reject_unsupported_fields
 from service.api.readiness import require_ready

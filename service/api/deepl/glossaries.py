@@ -10,7 +10,6 @@ from fastapi.responses import Response
 from dragoman.types import Pair
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
-from service.api.deepl.catalogue import direct_pairs
 from service.api.deepl.glossary_fields import (
     DictionaryReader,
     present_entries,
@@ -20,6 +19,7 @@ from service.api.deepl.glossary_fields import (
     read_pair,
     to_tsv,
 )
+from service.api.deepl.languages import direct_pairs
 from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter, unsupported_value_error
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from dragoman.types import Pair
-from service.api.deepl.catalogue import base_code
+from service.api.deepl.languages import base_code
 from service.api.deepl.schemas import DeepLDictionaryIn, DeepLPairQuery, TranslationOptionsIn
 from service.api.dictionaries import check_distinct, prefix_of
 from service.glossaries.entries import Dictionary, EntriesFormat, EntryCollector, parse_entries, write_entries

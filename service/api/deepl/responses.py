@@ -18,7 +18,7 @@ from service.http.fields import Fields
 
 ROOT = "/v2"
 NEXT_ROOT = "/v3"
-"""Root of the paths of version 3; only glossaries are supported."""
+"""Root of the paths of version 3."""
 TRACE_HEADER = "X-Trace-ID"
 TRACE_SIZE_BYTES = 16
 MAX_QUERY_BYTES = 8192

@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
 
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
@@ -23,6 +23,9 @@ from service.text.options import MarkupLanguage
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
 ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
 TagHandlingVersion = Literal["v1", "v2"]
+Resource = Literal[
+    "translate_text", "translate_document", "glossary", "style_rules", "translation_memory", "voice", "write"
+]
 ApiKey = Annotated[
     str | None, Field(description="API key, unless the header `Authorization: DeepL-Auth-Key KEY` has it.")
 ]
@@ -45,6 +48,10 @@ GlossaryId = Annotated[
 GlossaryIds = Annotated[
     Texts, Field(description="Up to 5 ids instead, the most important first; a list or commas.")
 ]
+
+
+def _to_lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
 
 
 class TranslationOptionsIn(DocumentedModel):
@@ -124,6 +131,51 @@ class DeepLLanguage(DocumentedModel):
     name: str
     supports_formality: bool = False
     """Only of target languages."""
+
+
+class ResourceLanguagesQuery(DocumentedModel):
+    """Query of the languages of a resource."""
+
+    model_config = examples({"resource": "translate_text"})
+
+    resource: Annotated[Resource, BeforeValidator(_to_lower)]
+    """What the languages are for, in any case. The server has no voice, no rephrasing and no style rules."""
+    include: Texts = Field([])
+    """No effect: nothing is `beta` or `external`."""
+
+
+class FeatureStatus(DocumentedModel):
+    """A feature that a language has."""
+
+    status: Literal["stable"]
+
+
+class ResourceLanguage(DocumentedModel):
+    """A language, and what the server offers for it."""
+
+    lang: str
+    """Its code, as in `en-US`."""
+    name: str
+    usable_as_source: bool
+    usable_as_target: bool
+    status: Literal["stable"]
+    features: dict[str, FeatureStatus]
+    """By name; a feature that is missing is not offered."""
+
+
+class ResourceFeature(DocumentedModel):
+    """A feature of a resource, for pairs whose languages have it."""
+
+    name: str
+    needs_source_support: bool = False
+    needs_target_support: bool = False
+
+
+class LanguageResource(DocumentedModel):
+    """A resource and its features."""
+
+    name: Resource
+    features: list[ResourceFeature]
 
 
 class UsageQuery(DocumentedModel):

@@ -10,8 +10,8 @@ from dragoman import DecodingOptions
 from dragoman.types import Formality, Splitting
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
-from service.api.deepl.catalogue import are_variants, base_code
 from service.api.deepl.glossary_fields import read_glossary_ids, read_names
+from service.api.deepl.languages import are_variants, base_code
 from service.api.deepl.responses import DeepLRoute, enter
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts

@@ -1,4 +1,4 @@
-"""Formality by DeepL's own client, with the models that ship."""
+"""Formality and Swiss German by DeepL's own client, with the models that ship."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -47,4 +47,23 @@ def test_a_formality_chooses_the_form_of_address_in_texts_and_documents(
 def test_the_list_of_targets_says_which_support_formality(client: deepl.DeepLClient) -> None:
     listed = {each.code: each.supports_formality for each in client.get_target_languages()}
 
-    assert listed == {"DE": True, "EN-GB": False, "EN-US": False}
+    assert listed == {"DE": True, "DE-CH": True, "EN-GB": False, "EN-US": False}
+
+
+@pytest.mark.parametrize("target", ["DE-CH", "de-ch"])
+def test_swiss_german_has_no_sharp_s_in_texts_and_documents(client: deepl.DeepLClient, target: str) -> None:
+    wanted: dict[str, Any] = {"source_lang": "EN", "target_lang": target}
+    text = "The street is big: see https://example.org/straße and {Größe}."
+    handle = upload(client, text, **wanted)
+    until(lambda: client.translate_document_get_status(handle).done)
+
+    for found in (str(client.translate_text(text, **wanted)), fetch(client, handle).decode()):
+        assert "Strasse ist gross" in found
+        assert "https://example.org/straße" in found
+        assert "{Größe}" in found
+
+
+def test_a_german_text_is_left_as_it_is_in_swiss_german(client: deepl.DeepLClient) -> None:
+    text = "Die Straße ist groß, und wir gehen heute in den Garten."
+
+    assert str(client.translate_text(text, source_lang="DE", target_lang="DE-CH")) == text
