@@ -12,6 +12,7 @@ from service.batch.files import input_errors
 from service.batch.texts import EntryTranslator
 from service.formats.entries import Entry
 from service.memories.pairs import SegmentPair, fitting_targets, source_digest
+from service.memories.repair import Repair, repair_none, repairer
 from service.memories.tmx import TmxPairs
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin, TextOutcome
@@ -19,7 +20,7 @@ from service.text.outcome import TextOrigin, TextOutcome
 WINDOW_ENTRIES = 256
 FindTargets = Callable[[Sequence[str]], Sequence[str | None]]
 """Returns the translation of each text; None if there is none."""
-_Window = list[tuple[Entry, str | None]]
+_Window = list[tuple[Entry, TextOutcome | None]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +29,15 @@ class MemoryTranslator:
 
     translator: EntryTranslator
     find_targets: FindTargets
+    repair: Repair = repair_none
+    """Translates a text that the memory has with other numbers; it counts as translated by a model."""
 
     def translate(self, entries: Iterable[Entry]) -> Iterator[TextOutcome]:
         """Yield an outcome for each entry, in order."""
         # The translator reads ahead: windows without work for it must not gather in between.
         for is_known, windows in groupby(self._windows(entries), _is_known):
             if is_known:
-                yield from (_from_memory(target) for target in _targets(windows))
+                yield from (outcome for window in windows for _, outcome in window if outcome is not None)
             else:
                 yield from self._translate(windows)
 
@@ -42,16 +45,25 @@ class MemoryTranslator:
         remaining = iter(entries)
         while window := list(islice(remaining, WINDOW_ENTRIES)):
             found = iter(self.find_targets([entry.text for entry in window if entry.marked.is_plain]))
-            yield [(entry, next(found) if entry.marked.is_plain else None) for entry in window]
+            yield [
+                (entry, self._known(entry.text, next(found)) if entry.marked.is_plain else None)
+                for entry in window
+            ]
+
+    def _known(self, text: str, target: str | None) -> TextOutcome | None:
+        if target is not None:
+            return TextOutcome(MarkedText(target), origin=TextOrigin.MEMORY)
+        repaired = self.repair(text)
+        return None if repaired is None else TextOutcome(MarkedText(repaired))
 
     def _translate(self, windows: Iterable[_Window]) -> Iterator[TextOutcome]:
-        waiting: deque[str | None] = deque()
+        waiting: deque[TextOutcome | None] = deque()
 
         def unknown() -> Iterator[Entry]:
             for window in windows:
-                for entry, target in window:
-                    waiting.append(target)
-                    if target is None:
+                for entry, known in window:
+                    waiting.append(known)
+                    if known is None:
                         yield entry
 
         for outcome in self.translator.translate(unknown()):
@@ -62,22 +74,14 @@ class MemoryTranslator:
 
 
 def _is_known(window: _Window) -> bool:
-    return all(target is not None for _, target in window)
+    return all(known is not None for _, known in window)
 
 
-def _targets(windows: Iterable[_Window]) -> Iterator[str]:
-    return (target for window in windows for _, target in window if target is not None)
-
-
-def _known_first(waiting: deque[str | None]) -> Iterator[TextOutcome]:
-    """Remove the targets from the memory that come before the next entry of the translator; yield them."""
-    while waiting and (target := waiting[0]) is not None:
+def _known_first(waiting: deque[TextOutcome | None]) -> Iterator[TextOutcome]:
+    """Remove the outcomes from the memory that come before the next entry of the translator; yield them."""
+    while waiting and (known := waiting[0]) is not None:
         waiting.popleft()
-        yield _from_memory(target)
-
-
-def _from_memory(target: str) -> TextOutcome:
-    return TextOutcome(MarkedText(target), origin=TextOrigin.MEMORY)
+        yield known
 
 
 def read_tmx(path: Path, pair: Pair) -> Mapping[bytes, SegmentPair]:
@@ -93,7 +97,8 @@ def read_tmx(path: Path, pair: Pair) -> Mapping[bytes, SegmentPair]:
     return pairs
 
 
-def with_tmx(translator: EntryTranslator, path: Path, pair: Pair) -> EntryTranslator:
-    """Return a translator that uses a TMX file first. Raises InputProblem."""
+def with_tmx(translator: EntryTranslator, path: Path, pair: Pair, threshold: float = 1.0) -> EntryTranslator:
+    """Return a translator that uses a TMX file first; see `repairer`. Raises InputProblem."""
     pairs = read_tmx(path, pair)
-    return MemoryTranslator(translator, lambda texts: fitting_targets(texts, pairs))
+    repair = repairer(pairs.values(), threshold, pair)
+    return MemoryTranslator(translator, lambda texts: fitting_targets(texts, pairs), repair)

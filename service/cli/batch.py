@@ -114,6 +114,15 @@ def batch(  # noqa: PLR0913 -- the command's options
             metavar="FILE.tmx", help="Translation memory whose exact matches are used instead of the model."
         ),
     ] = None,
+    memory_threshold: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            max=100,
+            metavar="PERCENT",
+            help="Similarity from which --memory is used where only numbers and placeholders differ.",
+        ),
+    ] = 100,
     providers: cli_options.ProvidersOption = None,
     kernels: cli_options.KernelsOption = None,
     config: cli_options.ConfigOption = None,
@@ -184,6 +193,7 @@ def batch(  # noqa: PLR0913 -- the command's options
         start,
         cluster,
         memory,
+        memory_threshold / 100,
         TermOptions(glossary, tuple(term or ())),
     )
     status = estimate_batch(arguments, settings) if dry_run else run_batch(arguments, settings)

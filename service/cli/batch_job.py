@@ -54,6 +54,8 @@ class BatchArguments:
     """None to translate in this process."""
     memory: Path | None = None
     """TMX file whose exact matches are used."""
+    memory_threshold: float = 1.0
+    """Similarity from which its pairs are used that differ only in numbers and placeholders."""
     terms: TermOptions = NO_TERMS
     """Terms, for the only language pair of all files."""
 
@@ -161,7 +163,7 @@ def _translate(
     pairs = {file.pair for file in files}
     facts = translator_facts(router, pairs, arguments.options, translator_options(resources.settings))
     if arguments.memory is not None:
-        facts["memory"] = _digest_memory(arguments.memory)
+        facts["memory"] = f"{_digest_memory(arguments.memory)}, threshold {arguments.memory_threshold:g}"
     job = BatchJob(files, facts, resources.directory.problems_path, arguments.options, CHUNKS)
     with progress_bar() as on_progress:
         if arguments.cluster is not None:
@@ -217,7 +219,7 @@ def _translators(router: Router, arguments: BatchArguments) -> TranslatorOf:
         translator = translator_for(router, pair, arguments.options)
         if arguments.memory is None or pair.source == pair.target:
             return translator
-        return with_tmx(translator, arguments.memory, pair)
+        return with_tmx(translator, arguments.memory, pair, arguments.memory_threshold)
 
     return translator_of
 

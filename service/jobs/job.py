@@ -53,6 +53,8 @@ class JobRequest:
     """Glossary that the client named; its entries at that time are in the job's file of terms."""
     memory_id: str | None = None
     """Translation memory whose exact matches are used."""
+    memory_threshold: float = 1.0
+    """Similarity from which its pairs are used that differ only in numbers and placeholders."""
     output: str = ""
     """Suffix of the result; empty for the format's default; `UNCHANGED` if the file itself is the result."""
 

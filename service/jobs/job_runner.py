@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 
 from dragoman.errors import InputError
+from dragoman.pipeline.pacing import LARGE_CHARACTERS, cancelling_pause_of
 from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.scheduling.fair_queue import Flow
@@ -36,6 +37,7 @@ from service.jobs.job import ClaimKind, Job, JobRequest, RunProgress, StoredFile
 from service.jobs.job_storage import JobStorage
 from service.memories.errors import MemoryInvalid, UnknownMemory
 from service.memories.memory_service import exact_targets
+from service.memories.repair import repairer
 from service.memories.store import Memory, MemoryStore
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.options import TranslationOptions
@@ -195,13 +197,14 @@ class JobRunner:
         facts = translator_facts(self.router, [pair], options, self.translators)
         memory = self._memory(job, pair)
         if memory is not None:
-            facts["memory"] = f"{memory.id}, version {memory.version}"
+            threshold = job.job_request.memory_threshold
+            facts["memory"] = f"{memory.id}, version {memory.version}, threshold {threshold:g}"
         batch = BatchJob((file,), facts, errors, options, CHUNKS)
 
         def run() -> BatchReport:
             return run_job(
                 batch,
-                lambda pair: self._with_memory(self._translator(pair, job, options, stop), memory),
+                lambda pair: self._with_memory(self._translator(pair, job, options, stop), job, memory, stop),
                 journal,
                 on_progress=progress_reporter.update,
                 stop=stop,
@@ -257,10 +260,18 @@ class JobRunner:
             raise InputError(error.field, error.problem) from error
         return memory
 
-    def _with_memory(self, translator: EntryTranslator, memory: Memory | None) -> EntryTranslator:
+    def _with_memory(
+        self, translator: EntryTranslator, job: Job, memory: Memory | None, stop: Event
+    ) -> EntryTranslator:
         if memory is None:
             return translator
-        return MemoryTranslator(translator, partial(exact_targets, self.memories, memory.id))
+        repair = repairer(
+            self.memories.read_pairs(memory.id),
+            job.job_request.memory_threshold,
+            memory.pair,
+            cancelling_pause_of(LARGE_CHARACTERS, stop.is_set),
+        )
+        return MemoryTranslator(translator, partial(exact_targets, self.memories, memory.id), repair)
 
     def journal(self, job_id: str) -> Journal:
         """Return the journal of one job."""

@@ -9,7 +9,8 @@ from dragoman.weighted_cache import WeightedCache
 from service.accounts.keys import Caller
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair, TextMatches, fitting_targets
-from service.memories.similarity import SimilarityIndex
+from service.memories.repair import find_repaired
+from service.memories.similarity import MIN_SCORE, SimilarityIndex
 from service.memories.store import Memory, MemoryStore
 
 MAX_CACHED_BYTES = 256 * 2**20
@@ -42,6 +43,7 @@ class MemoryService:
         texts: Sequence[str],
         max_similar: int,
         is_cancelled: Callable[[], bool] = lambda: False,
+        threshold: float = 1.0,
     ) -> tuple[TextMatches, ...]:
         """Return what a memory has for each text.
 
@@ -50,6 +52,7 @@ class MemoryService:
             texts: texts in its source language.
             max_similar: maximum number of similar pairs for a text; 0 searches for none.
             is_cancelled: called every few milliseconds; once it returns true, the search ends.
+            threshold: similarity from which a pair is used that differs only in numbers and placeholders.
 
         Raises:
             MemoryInvalid: similar pairs are wanted for more texts, or need more comparisons, than a request
@@ -61,19 +64,27 @@ class MemoryService:
             problem = f"must be 0 for more than {MAX_SEARCHED_TEXTS} texts; the request has {len(texts)}"
             raise MemoryInvalid("memory_matches", problem)
         targets = exact_targets(self.store, memory.id, texts)
-        if not max_similar or all(target is not None for target in targets):
+        is_exact = not max_similar and threshold >= 1
+        if is_exact or all(target is not None for target in targets):
             return tuple(TextMatches(target) for target in targets)
         pause = cancelling_pause_of(LARGE_CHARACTERS, is_cancelled)
         index = self._indexes.get(
             (memory.id, memory.version), lambda: SimilarityIndex(self.store.read_pairs(memory.id), pause)
         )
         wanted = [text for text, target in zip(texts, targets, strict=True) if target is None]
-        if (comparisons := sum(map(index.num_comparisons, wanted))) > MAX_COMPARISONS:
+        least = min(threshold, MIN_SCORE)
+        if (comparisons := sum(index.num_comparisons(text, least) for text in wanted)) > MAX_COMPARISONS:
             problem = f"needs {comparisons:.1e} comparisons of characters with the pairs of the memory"
             limit = f"the limit is {MAX_COMPARISONS:.1e} per request; send fewer or shorter texts, or 0"
             raise MemoryInvalid("memory_matches", f"{problem}; {limit}")
+
+        def match(text: str) -> TextMatches:
+            if threshold < 1 and (found := find_repaired(text, index, threshold, memory.pair, pause)):
+                return TextMatches(found.target, repaired=found.match)
+            return TextMatches(None, index.search(text, max_similar, pause) if max_similar else ())
+
         return tuple(
-            TextMatches(target, () if target is not None else index.search(text, max_similar, pause))
+            match(text) if target is None else TextMatches(target)
             for text, target in zip(texts, targets, strict=True)
         )
 

@@ -39,9 +39,12 @@ class TextMatches:
     """Matches of a memory for one text."""
 
     target: str | None
-    """Translation of an equal source; None if there is none, or it lacks placeholders of the text."""
+    """Translation of an equal source, or of one that differs only in numbers and placeholders; None if there
+    is none, or it lacks placeholders of the text."""
     similar: tuple[MemoryMatch, ...] = ()
     """Pairs with similar sources, the most similar first; none if there is a translation."""
+    repaired: MemoryMatch | None = None
+    """The stored pair from which the translation was made, where only numbers and placeholders differ."""
 
 
 def normalise(text: str) -> str:

@@ -9,6 +9,8 @@ from dragoman.pipeline.pacing import never_pause
 from service.memories.pairs import MemoryMatch, SegmentPair, normalise
 
 MIN_SCORE = 0.85
+LEAST_SCORE = 0.5
+"""Similarity below which sources have nothing to do with each other, and are not searched for."""
 MAX_SEARCHED_CHARACTERS = 2000
 """Maximum length of a text for which similar ones are searched: the time grows with its square."""
 _CHUNK_PAIRS, _CHUNK_COMPARISONS = 500, 50_000_000
@@ -41,17 +43,21 @@ class SimilarityIndex:
             self.size_bytes += _PAIR_BYTES + sum(map(sys.getsizeof, texts))
             pause()
 
-    def num_comparisons(self, text: str) -> int:
+    def num_comparisons(self, text: str, min_score: float = MIN_SCORE) -> int:
         """Return how many pairs of characters a search for a text may compare: the measure of its time."""
         wanted = _searched(text)
         return len(wanted) * sum(
             length * len(self._by_length[length][0])
-            for length in _similar_lengths(len(wanted))
+            for length in _similar_lengths(len(wanted), min_score)
             if length in self._by_length
         )
 
     def search(
-        self, text: str, limit: int, pause: Callable[[], None] = never_pause
+        self,
+        text: str,
+        limit: int,
+        pause: Callable[[], None] = never_pause,
+        min_score: float = MIN_SCORE,
     ) -> tuple[MemoryMatch, ...]:
         """Return up to `limit` pairs with similar but not equal sources, the most similar first.
 
@@ -62,13 +68,13 @@ class SimilarityIndex:
             text: text in the language of the sources.
             limit: maximum number of pairs.
             pause: called every few milliseconds, so that other threads run; it may raise an error.
+            min_score: minimum similarity; `LEAST_SCORE` if it is lower.
         """
         wanted = _searched(text)
         best: list[MemoryMatch] = []
-        for sources, pairs in self._chunks(len(wanted)):
-            found = process.extract(
-                wanted, sources, scorer=fuzz.ratio, score_cutoff=100 * MIN_SCORE, limit=limit + 1
-            )
+        least = 100 * max(min_score, LEAST_SCORE)
+        for sources, pairs in self._chunks(len(wanted), min_score):
+            found = process.extract(wanted, sources, scorer=fuzz.ratio, score_cutoff=least, limit=limit + 1)
             if found:
                 best += [
                     MemoryMatch(pairs[i].source, pairs[i].target, round(score / 100, 4))
@@ -79,8 +85,10 @@ class SimilarityIndex:
             pause()
         return tuple(best)
 
-    def _chunks(self, length: int) -> Iterator[tuple[Sequence[str], Sequence[SegmentPair]]]:
-        for each in _similar_lengths(length):
+    def _chunks(
+        self, length: int, min_score: float = MIN_SCORE
+    ) -> Iterator[tuple[Sequence[str], Sequence[SegmentPair]]]:
+        for each in _similar_lengths(length, min_score):
             sources, pairs = self._by_length.get(each, ((), ()))
             size = max(1, min(_CHUNK_PAIRS, _CHUNK_COMPARISONS // max(1, length * each)))
             for start in range(0, len(sources), size):
@@ -93,7 +101,8 @@ def _searched(text: str) -> str:
     return wanted if len(wanted) <= MAX_SEARCHED_CHARACTERS else ""
 
 
-def _similar_lengths(length: int) -> range:
+def _similar_lengths(length: int, min_score: float) -> range:
     # 2 * min / (a + b) bounds the score, so that the shorter has at least this part of the longer.
-    part = MIN_SCORE / (2 - MIN_SCORE)
+    least = max(min_score, LEAST_SCORE)
+    part = least / (2 - least)
     return range(int(length * part), int(length / part) + 2) if length else range(0)

@@ -15,6 +15,8 @@ from service.work.fair_slots import SlotsOfLoop
 from service.work.shares import current_client
 from service.work.threads import run_in_thread, run_stoppable
 
+MAX_THRESHOLD = 100
+"""Similarity in per cent of equal texts."""
 logger = logging.getLogger(__name__)
 
 _searching = SlotsOfLoop(2, 1)
@@ -28,6 +30,8 @@ class MemoryUse:
     memory_id: str
     max_similar: int
     """Maximum number of similar pairs for each text."""
+    threshold: float = 1.0
+    """Similarity from which a pair is used that differs only in numbers and placeholders."""
 
 
 async def apply_memory(
@@ -51,10 +55,12 @@ async def apply_memory(
             request,
             source=source or memory.pair.source,
             target=request.target or memory.pair.target,
-            matches=memories.find_matches(memory, request.texts, use.max_similar, is_cancelled),
+            matches=memories.find_matches(
+                memory, request.texts, use.max_similar, is_cancelled, use.threshold
+            ),
         )
 
-    if not use.max_similar:
+    if not use.max_similar and use.threshold >= 1:
         return await run_in_thread(find)
     async with _searching.get().hold(current_client.get(), request.num_characters):
         return await run_stoppable(lambda stop: find(stop.is_set))

@@ -52,6 +52,20 @@ def test_exact_matches_are_used_and_marked(shared: httpx.Client) -> None:
     assert (unknown.msgstr, unknown.flags) == ("WARUM", ["fuzzy"])
 
 
+def test_a_pair_with_other_numbers_is_used_and_left_to_reviewers(shared: httpx.Client) -> None:
+    pair = {"source": "Seite 5 von 10", "target": "Page 5 of 10"}
+    sent = {"name": "x", "source": "de", "target": "en", "pairs": [pair]}
+    memory = shared.post("/v1/memories", json=sent).json()["id"]
+    content = PO.replace(b"warum", b"Seite 7 von 10")
+
+    job = run_job(shared, content, "a.po", memory=memory, memory_threshold="75", source="", target="")
+    exact = run_job(shared, content, "a.po", memory=memory, source="", target="")
+
+    [_, repaired], [_, other] = messages_of(shared, job), messages_of(shared, exact)
+    assert (repaired.msgstr, repaired.flags) == ("Page 7 of 10", ["fuzzy"])
+    assert other.msgstr == "SEITE 7 VON 10"
+
+
 @pytest.mark.parametrize(
     ("review", "flags", "comment"),
     [("mark", ["fuzzy"], ""), ("confidence", ["fuzzy"], "dragoman, confidence: "), ("off", [], "")],

@@ -189,6 +189,24 @@ def test_a_suggestion_is_found_by_the_next_translation(client: httpx.Client) -> 
     assert translation["text"] == "why"
 
 
+def test_a_threshold_uses_pairs_that_differ_only_in_numbers_and_says_which(client: httpx.Client) -> None:
+    pair = {"source": "Seite 5 von 10", "target": "Page 5 of 10"}
+    memory = create(client, [pair])["id"]
+    texts = ["Seite 7 von 10", "Seite 5 von 10", "Seite 7 von zehn"]
+
+    one, equal, none = translations(client, text=texts, memory=memory, memory_threshold=75, memory_matches=0)
+    [exact_only] = translations(client, text=texts[0], memory=memory, memory_matches=0)
+
+    assert (one["text"], one["finish_reason"], one["memory"]["match"]) == (
+        "Page 7 of 10",
+        "copied",
+        "repaired",
+    )
+    assert one["memory"]["repaired"] == {**pair, "score": 0.9286}
+    assert equal["memory"] == {"match": "exact", "similar": []}
+    assert none["memory"] == exact_only["memory"] == {"match": "none", "similar": []}
+
+
 def test_libretranslates_suggestions_are_in_the_same_memory(client: httpx.Client) -> None:
     assert client.get("/frontend/settings").json()["suggestions"] is True
     sent = {"q": "warum", "s": "why", "source": "de", "target": "en"}

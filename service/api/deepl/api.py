@@ -9,6 +9,7 @@ from fastapi.security import APIKeyHeader, APIKeyQuery
 from service.api.deepl.catalogue import catalogue_routes, resource_routes
 from service.api.deepl.documents import document_routes
 from service.api.deepl.glossaries import GlossaryAccess, glossary_routes, multilingual_glossary_routes
+from service.api.deepl.memories import memory_routes
 from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute, enter
 from service.api.deepl.schemas import errors_of
 from service.api.deepl.translation import translation_routes
@@ -21,8 +22,7 @@ WRITE_ROOT = f"{ROOT}/write"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 MESSAGES: Mapping[str, str] = {
     f"{NEXT_ROOT}/style_rules": "Style rules (/v3/style_rules) are not supported; send requests without one",
-    f"{NEXT_ROOT}/translation_memories": "Translation memories (/v3/translation_memories) are not supported; "
-    "send requests without one",
+    f"{NEXT_ROOT}/translation_memories/": "Translation memories are imported at /v1/memories",
 }
 """Error messages by the beginning of the path."""
 
@@ -66,7 +66,7 @@ KEY_IN_QUERY = APIKeyQuery(
 
 
 def deepl_api(services: Services) -> ApiDefinition:
-    """Return DeepL's API: all paths under `/v2`; languages and glossaries under `/v3`."""
+    """Return DeepL's API: all paths under `/v2`; languages, glossaries and memories under `/v3`."""
     access = GlossaryAccess(services)
     all_routes = APIRouter(
         tags=["deepl"],
@@ -81,6 +81,7 @@ def deepl_api(services: Services) -> ApiDefinition:
         (ROOT, glossary_routes(access)),
         (ROOT, document_routes(services)),
         (NEXT_ROOT, multilingual_glossary_routes(access)),
+        (NEXT_ROOT, memory_routes(services)),
     ):
         all_routes.include_router(part, prefix=root)
     all_routes.include_router(unsupported_routes(services.authenticator))

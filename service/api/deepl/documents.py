@@ -128,6 +128,7 @@ async def _submit_document(
 ) -> AcceptedDocument:
     job_request = read_document_parameters(sent)
     job_request = replace(job_request, output=_read_output(sent.output_format, job_request.file_name))
+    job_request = await documents.job_service.apply_memory(job_request, caller)
     if not _has_work(documents.job_service, job_request, terms):
         return await documents.add_failed(job_request, caller, EQUAL_LANGUAGES)
     try:

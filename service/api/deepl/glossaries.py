@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from typing import TypeVar
-from uuid import UUID
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -20,7 +19,7 @@ from service.api.deepl.glossary_fields import (
     to_tsv,
 )
 from service.api.deepl.languages import direct_pairs
-from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter, unsupported_value_error
+from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter, read_id
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
 from service.api.services import Services
@@ -88,11 +87,8 @@ class GlossaryAccess:
 
 
 def glossary_id(connection: Request) -> str:
-    """Return the id in the path. Raises an ApiError if it is malformed, which clients tell from unknown."""
-    try:
-        return str(UUID(connection.path_params["glossary_id"]))
-    except ValueError as error:
-        raise unsupported_value_error("glossary_id", "must be a UUID, as from its creation") from error
+    """Return the id in the path. Raises an ApiError if it is malformed."""
+    return read_id(connection.path_params["glossary_id"], "glossary_id")
 
 
 def glossary_routes(access: GlossaryAccess) -> APIRouter:

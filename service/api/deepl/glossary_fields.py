@@ -81,7 +81,7 @@ def present_v2(glossary: Glossary) -> dict[str, Any]:
         "name": glossary.name,
         "ready": True,
         **_pair_fields(dictionary.pair),
-        "creation_time": _time(glossary.created_at),
+        "creation_time": format_time(glossary.created_at),
         "entry_count": dictionary.entry_count,
     }
 
@@ -92,7 +92,7 @@ def present_v3(glossary: Glossary) -> dict[str, Any]:
         "glossary_id": glossary.id,
         "name": glossary.name,
         "dictionaries": list(map(present_info, glossary.dictionaries)),
-        "creation_time": _time(glossary.created_at),
+        "creation_time": format_time(glossary.created_at),
     }
 
 
@@ -118,5 +118,5 @@ def _pair_fields(pair: Pair) -> dict[str, str]:
     return {"source_lang": base_code(pair.source).lower(), "target_lang": base_code(pair.target).lower()}
 
 
-def _time(created_at: datetime) -> str:
+def format_time(created_at: datetime) -> str:
     return created_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # clients expect fractions

@@ -15,21 +15,22 @@ REGIONAL_TARGETS: Mapping[str, tuple[str, ...]] = {
 """Targets beside these languages; a model for `en` translates into either of its own."""
 REPLACED = frozenset({"en", "pt"})
 """Targets of which clients of version 2 offer the regional ones only."""
-AUTO_DETECTION, FORMALITY, GLOSSARY = "auto_detection", "formality", "glossary"
+AUTO_DETECTION, FORMALITY, GLOSSARY, MEMORY = "auto_detection", "formality", "glossary", "translation_memory"
+BOTH = {"needs_source_support": True, "needs_target_support": True}
 NEEDED_SIDES: Mapping[str, Mapping[str, bool]] = {
     AUTO_DETECTION: {"needs_source_support": True},
     FORMALITY: {"needs_target_support": True},
-    GLOSSARY: {"needs_source_support": True, "needs_target_support": True},
-    "tag_handling": {"needs_source_support": True, "needs_target_support": True},
+    GLOSSARY: BOTH,
+    "tag_handling": BOTH,
+    MEMORY: BOTH,
 }
 """Languages of a pair that need a feature for the pair to have it."""
-DOCUMENT_FEATURES = (AUTO_DETECTION, FORMALITY, GLOSSARY)
 RESOURCES: Mapping[str, tuple[str, ...]] = {
     "translate_text": tuple(NEEDED_SIDES),
-    "translate_document": DOCUMENT_FEATURES,
-    "glossary": (),
+    "translate_document": (AUTO_DETECTION, FORMALITY, GLOSSARY, MEMORY),
+    GLOSSARY: (),
     "style_rules": (),
-    "translation_memory": (),
+    MEMORY: (),
     "voice": (),
     "write": (),
 }

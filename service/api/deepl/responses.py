@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from fastapi import Request
 from fastapi.responses import JSONResponse, Response
@@ -34,7 +35,13 @@ FORMALITY_NOT_SUPPORTED = (
     "Target language does not support formality: 'formality' is not supported for given 'target_lang'."
 )
 NO_DICTIONARY = "No dictionary found for language pair"
-FIELD_NAMES = {"source": "source_lang", "target": "target_lang", "glossary": "glossary_id"}
+FIELD_NAMES = {
+    "source": "source_lang",
+    "target": "target_lang",
+    "glossary": "glossary_id",
+    "memory": "translation_memory_id",
+    "memory_matches": "translation_memory_threshold",
+}
 """DeepL's names of fields that the translation service names otherwise."""
 DEEPL_NAMES = {
     "`source`": "`source_lang`",
@@ -57,6 +64,14 @@ class DeepLError(ApiError):
 def unsupported_value_error(name: str, problem: str) -> DeepLError:
     """Return the error for an unsupported value of a field."""
     return DeepLError(ErrorKind.INVALID_INPUT, f"Value for '{name}' not supported.", detail=problem)
+
+
+def read_id(sent: str, name: str) -> str:
+    """Return an id. Raises a DeepLError if it is malformed, which clients tell from unknown."""
+    try:
+        return str(UUID(sent))
+    except ValueError as error:
+        raise unsupported_value_error(name, "must be a UUID, as from its creation") from error
 
 
 def error_body(error: ApiError) -> dict[str, str]:

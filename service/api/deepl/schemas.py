@@ -3,8 +3,9 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
 
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.glossaries.entries import EntriesFormat
@@ -17,8 +18,9 @@ from service.http.openapi import (
     error_responses,
     examples,
 )
-from service.http.validation import File, Flag, Texts
+from service.http.validation import Count, File, Flag, Texts
 from service.text.options import MarkupLanguage
+from service.translation.memory import MAX_THRESHOLD
 
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
 ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
@@ -50,8 +52,25 @@ GlossaryIds = Annotated[
 ]
 
 
+MemoryId = Annotated[str, Field(description="Id of a translation memory with the text's language pair.")]
+MemoryThreshold = Annotated[
+    Count,
+    Field(
+        description="Similarity in per cent from which a pair of the memory is used. Unless it is 100, pairs "
+        "that differ only in numbers and placeholders are used too, with these replaced."
+    ),
+]
+DEFAULT_THRESHOLD = 75
+
+
 def _to_lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
+
+
+def _check_filter(text: str) -> str:
+    if len(text) == 1:
+        raise PydanticCustomError("short_filter", "has one character; send two or more")
+    return text
 
 
 class TranslationOptionsIn(DocumentedModel):
@@ -62,6 +81,8 @@ class TranslationOptionsIn(DocumentedModel):
     formality: FormalityIn = "default"
     glossary_id: GlossaryId = ""
     glossary_ids: GlossaryIds = Field([])
+    translation_memory_id: MemoryId = ""
+    translation_memory_threshold: MemoryThreshold = Field(DEFAULT_THRESHOLD, ge=0, le=MAX_THRESHOLD)
     auth_key: ApiKey = None
 
 
@@ -357,6 +378,81 @@ class DictionariesEntries(DocumentedModel):
     """The entries of the requested language pair."""
 
     dictionaries: list[DictionaryEntries]
+
+
+class TranslationMemory(DocumentedModel):
+    """A stored translation memory, without its segments."""
+
+    translation_memory_id: str
+    name: str
+    source_language: str
+    target_languages: list[str]
+    """One language, with its regional variants."""
+    segment_count: int = Field(ge=0)
+    creation_time: datetime
+
+
+class TranslationMemories(DocumentedModel):
+    """A page of the memories of a key."""
+
+    translation_memories: list[TranslationMemory]
+    total_count: int = Field(ge=0)
+    """Number of memories on all pages."""
+
+
+class MemoriesQuery(DocumentedModel):
+    """A page of memories."""
+
+    page: Count = Field(0, ge=0)
+    """Number of the page, from 0."""
+    page_size: Count = Field(25, ge=1, le=25)
+    """Maximum number of memories on a page. DeepL's default is 10, but its command goes on with pages of 25,
+    and would miss some."""
+
+
+class TargetSegment(DocumentedModel):
+    """The translation of a segment."""
+
+    target_segment_id: str
+    target_language: str
+    target_text: str
+
+
+class MemorySegment(DocumentedModel):
+    """A segment with its translation."""
+
+    source_segment_id: str
+    source_text: str
+    targets: list[TargetSegment]
+
+
+class MemorySegments(DocumentedModel):
+    """A page of the segments of a memory."""
+
+    segments: list[MemorySegment]
+    segment_count: int = Field(ge=0)
+    """Number of segments of the whole memory."""
+    next_page_cursor: str = ""
+    """`page_cursor` of the next page; absent on the last."""
+
+
+class SegmentsQuery(DocumentedModel):
+    """A page of segments."""
+
+    page_size: Count = Field(50, ge=1, le=100)
+    """Maximum number of segments on a page."""
+    page_cursor: str = Field("", pattern="^([0-9a-f]{32})?$")
+    """`next_page_cursor` of the page before."""
+    filter_text: Annotated[str, AfterValidator(_check_filter)] = ""
+    """Text of two characters or more that the segment or its translation contains."""
+    filter_case_sensitive: Flag = False
+    """Whether capitals count in it."""
+
+    def fits(self, text: str) -> bool:
+        """Return whether a text contains `filter_text`."""
+        if self.filter_case_sensitive:
+            return self.filter_text in text
+        return self.filter_text.casefold() in text.casefold()
 
 
 class UploadDocumentForm(TranslationOptionsIn):

@@ -12,7 +12,7 @@ from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.glossary_fields import read_glossary_ids, read_names
 from service.api.deepl.languages import are_variants, base_code
-from service.api.deepl.responses import DeepLRoute, enter
+from service.api.deepl.responses import DeepLRoute, enter, read_id
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
@@ -24,6 +24,7 @@ from service.http.openapi import describe_route, get_and_post
 from service.http.validation import listed
 from service.jobs.job import JobRequest
 from service.text.options import MarkupLanguage, MarkupOptions
+from service.translation.memory import MAX_THRESHOLD, MemoryUse, apply_memory
 from service.translation.options import TranslationOptions
 from service.translation.request import UNDETERMINED, TranslationRequest, TranslationResult
 from service.translation.terms import find_terms
@@ -44,8 +45,6 @@ LATENCY = "latency_optimized"
 SPLITTINGS = {"0": Splitting.OFF, "1": Splitting.SENTENCES, "nonewlines": Splitting.NO_NEWLINES}
 UNSUPPORTED_FIELDS = {
     "style_id": "styles are not supported; send the request without one",
-    "translation_memory_id": "translation memories are not supported; send the request without one",
-    "translation_memory_threshold": "translation memories are not supported; send the request without it",
     "custom_instructions": "instructions are not supported; send the request without them",
 }
 """Unsupported fields, with the error for each. They would change a translation, so ignoring them is wrong."""
@@ -88,7 +87,15 @@ def read_document_parameters(sent: schemas.UploadDocumentForm) -> JobRequest:
         sent.target_lang,
         TranslationOptions(DecodingOptions(formality=FORMALITIES[sent.formality], return_scores=False)),
         glossary_id=glossary_ids[0] if len(glossary_ids) == 1 else None,
+        memory_id=read_memory_id(sent),
+        memory_threshold=sent.translation_memory_threshold / MAX_THRESHOLD,
     )
+
+
+def read_memory_id(sent: schemas.TranslationOptionsIn) -> str | None:
+    """Return the id of the translation memory to use; None without one. Raises an ApiError if malformed."""
+    memory_id = sent.translation_memory_id
+    return read_id(memory_id, "translation_memory_id") if memory_id else None
 
 
 def reject_unsupported_fields(fields: Fields) -> None:
@@ -136,6 +143,11 @@ def translation_routes(services: Services) -> APIRouter:
         sent = fields.read(schemas.DeepLTranslateRequest)
         terminology = await find_terms(services.glossaries, caller, read_glossary_ids(sent), RequestTerms())
         translation_request = read_request(sent, terminology)
+        if (memory_id := read_memory_id(sent)) is not None:
+            use = MemoryUse(memory_id, 0, sent.translation_memory_threshold / MAX_THRESHOLD)
+            translation_request = await apply_memory(
+                translation_request, use, caller, services.memories, translation_service.limits
+            )
         is_single = len(translation_request.texts) == 1
         with name_rejected_texts(lambda position: "text" if is_single else f"text[{position}]"):
             results = await _translate(translation_service, translation_request, caller)

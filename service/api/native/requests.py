@@ -18,7 +18,7 @@ from service.http.openapi import DocumentedModel, examples
 from service.http.validation import Texts, listed
 from service.settings.groups import MAX_TEXTS
 from service.text.modes import PlaceholderMode
-from service.translation.memory import MemoryUse
+from service.translation.memory import MAX_THRESHOLD, MemoryUse
 from service.translation.options import TranslationOptions
 from service.translation.request import TranslationRequest
 from service.translation.terms import find_terms
@@ -162,6 +162,9 @@ class TranslateRequest(StrictRequest):
     Languages that are omitted, or `auto`, are those of the memory."""
     memory_matches: int = Field(DEFAULT_MATCHES, ge=0, le=MAX_MATCHES)
     """With `memory`: maximum number of similar pairs to return for each text; 0 for more than 100 texts."""
+    memory_threshold: int = Field(MAX_THRESHOLD, ge=0, le=MAX_THRESHOLD)
+    """With `memory`: similarity in per cent from which a pair is used that differs from the text only in
+    numbers and placeholders, with these replaced. 100: only equal sources."""
     return_alignment: bool = DEFAULTS.return_alignment
     """Whether to return word alignments."""
     return_tokens: bool = DEFAULTS.return_tokens
@@ -173,7 +176,9 @@ class TranslateRequest(StrictRequest):
 
     def memory_use(self) -> MemoryUse | None:
         """Return which translation memory is used; None for none."""
-        return None if self.memory is None else MemoryUse(self.memory, self.memory_matches)
+        if self.memory is None:
+            return None
+        return MemoryUse(self.memory, self.memory_matches, self.memory_threshold / MAX_THRESHOLD)
 
     async def translation_request(self, glossaries: GlossaryService, caller: Caller) -> TranslationRequest:
         """Return the request to the translation service.

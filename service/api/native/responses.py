@@ -10,7 +10,7 @@ from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translat
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
 from service.http.openapi import DocumentedModel, equal_fields, examples
-from service.memories.pairs import TextMatches
+from service.memories.pairs import MemoryMatch, TextMatches
 from service.text.outcome import Check
 from service.translation.request import DetectedSource, TranslationResult
 from service.translation.streaming import SegmentDone, SegmentSoFar
@@ -87,14 +87,17 @@ class SimilarPairOut(DocumentedModel):
     target: str
     """Its translation."""
     score: float
-    """Similarity of the source to the text, 0.85 to 1."""
+    """Similarity of the source to the text, up to 1."""
 
 
 class MemoryOut(DocumentedModel):
     """Matches of a translation memory for a text."""
 
-    match: Literal["exact", "none"]
-    """`exact`: the translation is from the memory, and no model ran; `finish_reason` is then `copied`."""
+    match: Literal["exact", "repaired", "none"]
+    """`exact`: the translation is from the memory, and no model ran; `finish_reason` is then `copied`.
+    `repaired`: the same, with other numbers and placeholders."""
+    repaired: SimilarPairOut | None = None
+    """The pair whose numbers and placeholders were replaced."""
     similar: list[SimilarPairOut]
     """Similar pairs, the most similar first."""
 
@@ -282,12 +285,17 @@ def present_result(result: TranslationResult, options: DecodingOptions) -> Trans
 
 
 def _present_matches(matches: TextMatches) -> MemoryOut:
-    return MemoryOut(
+    found = MemoryOut(
         match="none" if matches.target is None else "exact",
-        similar=[
-            SimilarPairOut(source=one.source, target=one.target, score=one.score) for one in matches.similar
-        ],
+        similar=list(map(_present_similar, matches.similar)),
     )
+    if matches.repaired is not None:
+        found.match, found.repaired = "repaired", _present_similar(matches.repaired)
+    return found
+
+
+def _present_similar(match: MemoryMatch) -> SimilarPairOut:
+    return SimilarPairOut(source=match.source, target=match.target, score=match.score)
 
 
 def present_progress(progress: SegmentDone | SegmentSoFar) -> SegmentEvent | TokensEvent:

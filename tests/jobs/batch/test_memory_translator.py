@@ -16,7 +16,7 @@ from dragoman.types import Pair
 from service.batch.entry_translator import MAX_UNFINISHED_WINDOWS, RoutedEntryTranslator, UnchangedTranslator
 from service.batch.errors import InputProblem
 from service.batch.journal import KEY_SIZE_BYTES, entry_key
-from service.batch.memory_translator import WINDOW_ENTRIES, MemoryTranslator, read_tmx
+from service.batch.memory_translator import WINDOW_ENTRIES, MemoryTranslator, read_tmx, with_tmx
 from service.formats.entries import Entry, entry_of
 from service.memories.pairs import SegmentPair, source_digest
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object
@@ -116,6 +116,24 @@ def test_a_tmx_file_is_read_by_digests(tmp_path: Path) -> None:
         read_tmx(path, PAIR)
     with pytest.raises(InputProblem, match=r"b\.tmx: No such file"):
         read_tmx(tmp_path / "b.tmx", PAIR)
+
+
+def test_a_pair_of_a_tmx_file_with_other_numbers_is_used_from_a_threshold_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.tmx"
+    path.write_text(MEMORY.replace(">ja<", ">Seite 5 von 10<").replace(">yes<", ">Page 5 of 10<"))
+    texts = ["Seite 5 von 10", "Seite 7 von 10", "Seite 7 von zehn"]
+
+    exact, repaired = (
+        list(with_tmx(UpperCase(), path, PAIR, threshold).translate(entries(texts)))
+        for threshold in (1.0, 0.75)
+    )
+
+    assert [outcome.marked.text for outcome in exact] == [
+        "Page 5 of 10",
+        "SEITE 7 VON 10",
+        "SEITE 7 VON ZEHN",
+    ]
+    assert repaired == [exact[0], TextOutcome(MarkedText("Page 7 of 10")), exact[2]]
 
 
 @pytest.mark.parametrize(

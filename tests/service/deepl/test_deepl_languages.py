@@ -42,13 +42,18 @@ def test_a_language_has_the_features_that_the_server_offers_for_it(many: httpx.C
         "auto_detection": STABLE,
         "glossary": STABLE,
         "tag_handling": STABLE,
+        "translation_memory": STABLE,
     }
     assert "auto_detection" not in found["en-GB"]["features"]
     assert "glossary" in found["en-GB"]["features"]
 
 
 def test_documents_have_no_tag_handling_and_other_resources_no_features(many: httpx.Client) -> None:
-    assert set(languages_of(many, "translate_document")["de"]["features"]) == {"auto_detection", "glossary"}
+    assert set(languages_of(many, "translate_document")["de"]["features"]) == {
+        "auto_detection",
+        "glossary",
+        "translation_memory",
+    }
     for resource in ("glossary", "style_rules", "translation_memory", "voice", "write"):
         found = languages_of(many, resource)
         assert found
@@ -64,7 +69,7 @@ def test_every_resource_is_named_with_the_languages_that_its_features_need(many:
     by_name = {each.pop("name"): each for each in found["translate_text"]}
     assert by_name["auto_detection"] == {"needs_source_support": True}
     assert by_name["formality"] == {"needs_target_support": True}
-    assert by_name["glossary"] == by_name["tag_handling"] == BOTH
+    assert by_name["glossary"] == by_name["tag_handling"] == by_name["translation_memory"] == BOTH
     assert [found[each] for each in others] == [[]] * 5
 
 

@@ -26,6 +26,7 @@ from service.http.forms import FormError, FormParser, PartLimits
 from service.http.request_bodies import require_no_encoding
 from service.http.validation import listed, validate
 from service.jobs.job import JobRequest
+from service.translation.memory import MAX_THRESHOLD
 from service.translation.options import TranslationOptions
 from service.work.threads import run_in_thread
 
@@ -65,6 +66,7 @@ def read_job_request(sent: JobOptionsIn, sent_name: str) -> JobRequest:
         columns=tuple(filter(None, listed(sent.columns))),
         glossary_id=sent.glossary or None,
         memory_id=sent.memory or None,
+        memory_threshold=sent.memory_threshold / MAX_THRESHOLD,
         output=output,
     )
 

@@ -14,6 +14,7 @@ from service.http.openapi import DocumentedModel, closed_examples, equal_fields
 from service.http.validation import Count, File, Texts, listed
 from service.jobs.job import Job, JobState
 from service.text.modes import PlaceholderMode
+from service.translation.memory import MAX_THRESHOLD
 from service.translation.options import OnFailure
 
 PAGE_LENGTH, MAX_PAGE_LENGTH = 20, 100
@@ -67,6 +68,9 @@ class JobOptionsIn(DocumentedModel):
     confidence, too; `off`: none."""
     memory: Name = ""
     """Id of a translation memory, whose exact matches are used instead of the model."""
+    memory_threshold: Count = Field(MAX_THRESHOLD, ge=0, le=MAX_THRESHOLD)
+    """With `memory`: similarity in per cent from which a pair is used that differs only in numbers and
+    placeholders, with these replaced."""
     glossary: Name = ""
     """Id of a glossary, whose entries are copied: later changes have no effect on the job."""
     terms: str = ""
