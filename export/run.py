@@ -82,6 +82,8 @@ class ExportOptions:
     """Text to validate on; None: built-in sentences, or if there are none, generated lines."""
     with_pytorch: bool = False
     """Whether the bundle is compared with the model in PyTorch, too."""
+    origin: Mapping[str, str] = field(default_factory=dict)
+    """Facts for the manifest about where the model comes from, beside those in its files."""
 
 
 def export_model(options: ExportOptions, log: Callable[[str], None]) -> Path:
@@ -95,7 +97,7 @@ def export_model(options: ExportOptions, log: Callable[[str], None]) -> Path:
     """
     _check_options(options)
     with found(options.model) as files, tempfile.TemporaryDirectory() as scratch:
-        original = load_original(files.folder, options.languages)
+        original = load_original(files.folder, options.languages).with_origin(options.origin)
         if files.revision is not None:
             original = original.with_origin({"hub": options.model, "revision": files.revision})
         log(f"{options.model} is a {original.kind}")

@@ -1,8 +1,8 @@
 """`dragoman import`: convert a model of another toolkit to a bundle in the models folder."""
 
-import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, NoReturn
 
 import typer
@@ -10,6 +10,7 @@ import typer
 from dragoman.errors import BundleError
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_FAILED
+from service.models.registries import read_pair
 from service.settings.groups import split_names
 from service.settings.settings import load_settings
 
@@ -22,9 +23,11 @@ def import_model(  # noqa: PLR0913 -- the command's options
         str,
         typer.Argument(
             metavar="MODEL",
-            help="OWNER/NAME on the Hugging Face hub, a folder, a .zip or a .tar.gz with an OPUS-MT, Marian, "
-            "M2M-100, NLLB, mBART, CTranslate2 or Bergamot model; an .argosmodel; or LibreTranslate's or "
-            "Argos Translate's data folder, whose packages are all imported.",
+            help="firefox:SOURCE-TARGET, argos:SOURCE-TARGET or opus:SOURCE-TARGET, several with commas, or "
+            "SOURCE-TARGET to list what these have; OWNER/NAME on the Hugging Face hub, a folder, a .zip or "
+            "a .tar.gz with an OPUS-MT, Marian, M2M-100, NLLB, mBART, CTranslate2 or Bergamot model; an "
+            ".argosmodel; or LibreTranslate's or Argos Translate's data folder, whose packages are all "
+            "imported.",
         ),
     ],
     name: Annotated[
@@ -66,6 +69,13 @@ def import_model(  # noqa: PLR0913 -- the command's options
     prove: Annotated[
         bool, typer.Option("--prove", help="Compare the bundle with the model in PyTorch, too.")
     ] = False,
+    registry: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LOCATION",
+            help="Address or file of a registry, as in firefox=records.json; may be repeated.",
+        ),
+    ] = None,
     config: cli_options.ConfigOption = None,
 ) -> None:
     """Convert a model of another toolkit to a bundle in the models folder.
@@ -75,15 +85,19 @@ def import_model(  # noqa: PLR0913 -- the command's options
     try:
         from export.bundle import ExportError  # noqa: PLC0415 -- needs an extra
         from export.checkpoint_folder import CheckpointError  # noqa: PLC0415
-        from export.ctranslate2.argos import find_packages  # noqa: PLC0415
         from export.graph.precision import PRECISIONS  # noqa: PLC0415
         from export.original import ImportRejectedError, RequestedLanguages  # noqa: PLC0415
         from export.run import ExportOptions, export_model  # noqa: PLC0415
+        from service.cli.import_sources import chosen_models, list_published, read_locations  # noqa: PLC0415
     except ModuleNotFoundError as error:
         _fail(f"import: {error.name} is not installed; install dragoman[export]")
     if precision not in PRECISIONS:
         _fail(f"--precision: {precision} is not one of {', '.join(PRECISIONS)}")
     settings = load_settings(config)
+    locations = read_locations(registry or ())
+    if not Path(model).exists() and (pair := read_pair(model)) is not None:
+        list_published(pair, locations)
+        return
     options = ExportOptions(
         model=model,
         folder=settings.model_folders.own,
@@ -97,29 +111,18 @@ def import_model(  # noqa: PLR0913 -- the command's options
         sentences=sentences,
         with_pytorch=prove,
     )
-    try:
-        packages = find_packages(Path(model), options.languages)
-    except ImportRejectedError as error:
-        _fail(f"import: {error}")
-    models, problems = [options], []
-    if packages is not None:
-        if name is not None:
-            _fail(f"import: {model} has packages, whose bundles are named after their languages, not {name}")
-        own_languages = RequestedLanguages()
-        models = [
-            dataclasses.replace(options, model=str(each.path), languages=own_languages)
-            for each in packages.chosen
-        ]
-        problems = [f"import: {problem}" for problem in packages.rejected]
-        for message in packages.older:
-            typer.echo(f"not imported: {message}", err=True)
-    for each in models:
+    with TemporaryDirectory() as folder:
         try:
-            folder = export_model(each, lambda message: typer.echo(message, err=True))
-        except (ExportError, ImportRejectedError, CheckpointError, BundleError) as error:
-            problems.append(f"import: {error}")
-        else:
-            typer.echo(folder)
+            models, problems = chosen_models(options, locations, Path(folder))
+        except ImportRejectedError as error:
+            _fail(f"import: {error}")
+        for each in models:
+            try:
+                bundle = export_model(each, lambda message: typer.echo(message, err=True))
+            except (ExportError, ImportRejectedError, CheckpointError, BundleError) as error:
+                problems.append(f"import: {error}")
+            else:
+                typer.echo(bundle)
     _report(problems)
 
 

@@ -16,7 +16,7 @@ from service.settings.model_folders import ModelFolders
 from service.settings.settings import Settings, SettingsError
 
 logger = logging.getLogger(__name__)
-MORE_MODELS = "`dragoman pull NAME` or `dragoman import MODEL` adds a model"
+MORE_MODELS = "`dragoman import SOURCE-TARGET` lists models to add"
 """Remedy if no model serves a request."""
 
 

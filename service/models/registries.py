@@ -1,0 +1,251 @@
+"""Registries of models that others publish: Mozilla's (Firefox Translations) and Argos's.
+
+A model is named by its registry and pair, such as `firefox:es-en`. A registry is a JSON file at an address,
+or in a folder with the files that it names.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import urlsplit
+
+import zstandard
+from pydantic import BaseModel, Field
+
+from dragoman.types import Pair
+from service.models.errors import ModelIndexError, UnknownModel
+from service.models.locations import REMOTE, open_location, parse_content, read_location, receive, resolve
+
+FIREFOX, ARGOS, OPUS = "firefox", "argos", "opus"
+REGISTRIES: Mapping[str, str] = {
+    FIREFOX: "https://firefox.settings.services.mozilla.com/v1/buckets/main/collections/"
+    "translations-models-v2/records",
+    ARGOS: "https://raw.githubusercontent.com/argosopentech/argospm-index/main/index.json",
+}
+"""Addresses by name."""
+FIREFOX_FILES = "https://firefox-settings-attachments.cdn.mozilla.net/"
+"""Address below which Mozilla's files are; those of a registry elsewhere are below its own folder."""
+FIREFOX_LICENCE = "MPL-2.0"
+FIREFOX_VERSION = "3."
+"""Beginning of the versions that Firefox itself reads."""
+ARCHITECTURES = ("base-memory", "base", "tiny")
+"""Architectures of Firefox's models, the preferred first."""
+HUB_NAMES = ("Helsinki-NLP/opus-mt-tc-big-{source}-{target}", "Helsinki-NLP/opus-mt-{source}-{target}")
+"""Names of OPUS-MT's models on the Hugging Face hub, the larger ones first."""
+OWN_CODES: Mapping[str, Mapping[str, str]] = {
+    FIREFOX: {"zh": "zh-Hans", "no": "nb"},
+    ARGOS: {"pt-BR": "pb", "zh-Hant": "zt", "zh-Hans": "zh"},
+}
+"""Codes of the registries that differ from BCP 47."""
+PIVOT = "en"
+MAX_REGISTRY_BYTES = 32 * 2**20
+MAX_FILE_BYTES = 2**31
+PIECE_BYTES = 2**20
+_CODE = r"[a-z]{2,3}(?:-[A-Z][a-z]{3}|-[A-Z]{2})?"
+_PAIR = re.compile(f"({_CODE})-({_CODE})")
+_NAMED = re.compile(rf"({FIREFOX}|{ARGOS}|{OPUS}):({_CODE})-({_CODE})")
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+FileName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedFile:
+    """A file of a model."""
+
+    name: str
+    location: str
+    size_bytes: int | None = None
+    sha256: str | None = None
+    """Of the file as it is published; None if the registry names none."""
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedModel:
+    """A model of a registry."""
+
+    name: str
+    """Such as `firefox:es-en`."""
+    pair: Pair
+    files: tuple[PublishedFile, ...]
+    licence: str | None
+    version: str
+
+    @property
+    def size_bytes(self) -> int | None:
+        """Return the size of all files; None if the registry does not say."""
+        sizes = [file.size_bytes for file in self.files if file.size_bytes is not None]
+        return sum(sizes) if len(sizes) == len(self.files) else None
+
+    def download(self, folder: Path, on_bytes: Callable[[int], object]) -> Path:
+        """Download all files; return the folder that has them, or the only file if it is a package.
+
+        Raises:
+            ModelIndexError: a file cannot be read, or is not the one that the registry promises.
+        """
+        for file in self.files:
+            _download(file, folder / file.name, on_bytes)
+        return folder if len(self.files) > 1 else folder / self.files[0].name
+
+
+class _Attachment(BaseModel):
+    location: str
+    hash: Sha256
+    size: Annotated[int, Field(ge=0)]
+
+
+class _FirefoxRecord(BaseModel):
+    """One file of a model."""
+
+    name: FileName
+    source_language: str = Field(alias="sourceLanguage")
+    target_language: str = Field(alias="targetLanguage")
+    architecture: str = ""
+    version: str
+    file_type: str = Field(alias="fileType")
+    filter_expression: str = ""
+    """Channels or systems for which a file is meant; empty for all."""
+    attachment: _Attachment
+
+
+class _FirefoxRegistry(BaseModel):
+    data: list[_FirefoxRecord]
+
+
+class _ArgosPackage(BaseModel):
+    from_code: str
+    to_code: str
+    package_version: str
+    links: list[str]
+
+
+def read_pair(text: str) -> Pair | None:
+    """Return the pair that a text such as `es-en` names; None if it names none."""
+    found = _PAIR.fullmatch(text)
+    return None if found is None else Pair(*found.groups())
+
+
+def read_names(text: str) -> list[tuple[str, Pair]]:
+    """Return registry and pair of each name in a text such as `firefox:es-en,argos:fr-en`; none of others."""
+    found = [_NAMED.fullmatch(name.strip()) for name in text.split(",")]
+    named = [(each[1], Pair(each[2], each[3])) for each in found if each is not None]
+    return named if len(named) == len(found) else []
+
+
+def hub_names(pair: Pair) -> list[str]:
+    """Return names on the hub that an OPUS-MT model of a pair may have, the preferred first."""
+    return [name.format(source=pair.source, target=pair.target) for name in HUB_NAMES]
+
+
+def find_models(registry: str, location: str, pair: Pair) -> list[PublishedModel]:
+    """Return the model of a pair, or two that lead through English if there is none.
+
+    Args:
+        registry: `FIREFOX` or `ARGOS`.
+        location: address or path of the registry.
+        pair: the languages, by BCP-47 codes.
+
+    Raises:
+        ModelIndexError: the registry cannot be read.
+        UnknownModel: it has neither.
+    """
+    offered = {model.pair: model for model in _read_models(registry, location)}
+    through = [Pair(pair.source, PIVOT), Pair(PIVOT, pair.target)]
+    for wanted in ([pair], through):
+        codes = [Pair(*(OWN_CODES[registry].get(code, code) for code in each)) for each in wanted]
+        if all(each in offered for each in codes):
+            return [offered[each] for each in codes]
+    raise UnknownModel(f"{registry} has no model for {pair}, and none through {PIVOT}")
+
+
+def _read_models(registry: str, location: str) -> Iterator[PublishedModel]:
+    content = read_location(location, MAX_REGISTRY_BYTES)
+    if registry == FIREFOX:
+        return _firefox_models(parse_content(_FirefoxRegistry, content, location).data, location)
+    return _argos_models(parse_content(list[_ArgosPackage], content, location), location)
+
+
+def _firefox_models(records: Sequence[_FirefoxRecord], location: str) -> Iterator[PublishedModel]:
+    """Yield the preferred model of each pair: by architecture, then by version."""
+    is_moved = location != REGISTRIES[FIREFOX]
+    groups: dict[tuple[str, str, str, str], dict[str, _FirefoxRecord]] = {}
+    for one in records:
+        if one.version.startswith(FIREFOX_VERSION) and not one.filter_expression:
+            key = (one.source_language, one.target_language, one.architecture, one.version)
+            groups.setdefault(key, {})[one.file_type] = one
+    ordered = sorted(groups, key=lambda key: (_rank(key[2]), _version_key(key[3])), reverse=True)
+    seen: set[Pair] = set()
+    for key in ordered:
+        (source, target, _, version), by_type = key, groups[key]
+        pair = Pair(source, target)
+        if pair in seen or "model" not in by_type or not {"vocab", "srcvocab"} & by_type.keys():
+            continue
+        seen.add(pair)
+        files = (
+            PublishedFile(
+                f"{one.name}.zst",
+                resolve(location if is_moved else FIREFOX_FILES, one.attachment.location),
+                one.attachment.size,
+                one.attachment.hash,
+            )
+            for one in by_type.values()
+            if one.file_type != "qualityModel"
+        )
+        yield PublishedModel(f"{FIREFOX}:{source}-{target}", pair, tuple(files), FIREFOX_LICENCE, version)
+
+
+def _rank(architecture: str) -> int:
+    return -ARCHITECTURES.index(architecture) if architecture in ARCHITECTURES else -len(ARCHITECTURES)
+
+
+def _argos_models(packages: Sequence[_ArgosPackage], location: str) -> Iterator[PublishedModel]:
+    """Yield the newest package of each pair."""
+    for one in sorted(packages, key=lambda package: _version_key(package.package_version)):
+        links = [link for link in one.links if urlsplit(link).scheme in {*REMOTE, ""}]
+        if links:
+            pair = Pair(one.from_code, one.to_code)
+            file = PublishedFile(f"{pair.source}_{pair.target}.argosmodel", resolve(location, links[0]))
+            yield PublishedModel(
+                f"{ARGOS}:{pair.source}-{pair.target}", pair, (file,), None, one.package_version
+            )
+
+
+def _version_key(version: str) -> list[int]:
+    return [int(part) if part.isdecimal() else -1 for part in version.split(".")]
+
+
+def _download(file: PublishedFile, target: Path, on_bytes: Callable[[int], object]) -> None:
+    """Download a file, and decompress it if it ends in .zst. Both sizes are bounded."""
+    stream, _ = open_location(file.location, 0)
+    digest, num_bytes, limit = hashlib.sha256(), 0, file.size_bytes or MAX_FILE_BYTES
+    with closing(stream), target.open("xb") as written:
+        while piece := receive(stream, PIECE_BYTES, file.location):
+            num_bytes += len(piece)
+            if num_bytes > limit:
+                break
+            digest.update(piece)
+            written.write(piece)
+            on_bytes(len(piece))
+    is_complete = num_bytes == file.size_bytes if file.size_bytes is not None else num_bytes <= limit
+    if not is_complete or (file.sha256 is not None and digest.hexdigest() != file.sha256):
+        raise ModelIndexError(f"{file.location} is not the file that the registry names; try again")
+    if target.suffix == ".zst":
+        _decompress(target, target.with_suffix(""), file.location)
+
+
+def _decompress(packed: Path, target: Path, location: str) -> None:
+    num_bytes = 0
+    try:
+        with packed.open("rb") as source, target.open("xb") as written:
+            for piece in zstandard.ZstdDecompressor().read_to_iter(source):
+                num_bytes += len(piece)
+                if num_bytes > MAX_FILE_BYTES:
+                    raise ModelIndexError(f"{location} unpacks to more than {MAX_FILE_BYTES} bytes")
+                written.write(piece)
+    except zstandard.ZstdError as error:
+        raise ModelIndexError(f"{location} cannot be decompressed: {error}") from error
+    packed.unlink()
