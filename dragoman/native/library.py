@@ -51,7 +51,6 @@ class StepRequest(Structure):
         ("logprobs", c_void_p),
         ("ids", c_void_p),
         ("attention", c_void_p),
-        ("attention_width", c_int64),
     )
 
 
@@ -75,6 +74,7 @@ class NativeSearchOptions(Structure):
         ("length_penalty", c_double),
         ("early_stopping", c_int32),
         ("can_spell_replacement", c_int32),
+        ("wants_attention", c_int32),
     )
 
 
@@ -88,6 +88,7 @@ class HypothesisRecord(Structure):
         ("is_stopped", c_int64),
         ("num_ids", c_int64),
         ("ids", POINTER(c_int32)),
+        ("attention", POINTER(c_float)),
     )
 
 
@@ -118,7 +119,7 @@ _FUNCTIONS = {
     "search_join": (c_void_p, c_void_p, POINTER(NativeSearchOptions), c_int64),
     "search_step": (c_void_p, c_int64, POINTER(c_int64), POINTER(c_int64)),
     "found_source": (c_void_p, c_int64, POINTER(c_int64), POINTER(c_int64), POINTER(c_int64)),
-    "found_hypothesis": (c_void_p, c_int64, c_int64, POINTER(HypothesisRecord)),
+    "read_hypothesis": (c_void_p, c_int64, c_int64, POINTER(HypothesisRecord)),
     "search_remove": (c_void_p, c_char_p),
     "search_best_ids": (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64)),
 }
@@ -129,7 +130,7 @@ _WITHOUT_RESULT = frozenset(
         "free_steps",
         "free_search",
         "found_source",
-        "found_hypothesis",
+        "read_hypothesis",
     }
 )
 

@@ -16,7 +16,7 @@ from dragoman.decoding.utf8 import MAY_END, MAY_REPLACE, NO_BYTE, SPARE_CANDIDAT
 from dragoman.native.library import HypothesisRecord, LibraryObject, NativeSearchOptions, check
 from dragoman.native.model import NativeModel
 from dragoman.native.search_state import EncodedSources, pointers_of
-from dragoman.types import FinishReason, Hypothesis, SearchKind
+from dragoman.types import FinishReason, ForcedDecoding, Hypothesis, SearchKind
 
 
 class NativeSearchLane:
@@ -84,9 +84,10 @@ class NativeSearchLane:
         for index in range(self._count.value):
             self._library.dragoman_found_source(self._pointer, index, slot, is_faulty, num_hypotheses)
             is_leaving[slot.value] = True
-            found = [self._hypothesis(index, rank) for rank in range(num_hypotheses.value)]
+            source = self._sources[slot.value]
+            found = [self._hypothesis(source, index, rank) for rank in range(num_hypotheses.value)]
             error = FloatingPointError(NAN_ERROR) if is_faulty.value else None
-            finished.append(FinishedSource(self._sources[slot.value], found, error))
+            finished.append(FinishedSource(source, found, error))
         self._close_gaps(is_leaving)
         return finished
 
@@ -121,14 +122,21 @@ class NativeSearchLane:
             source.length_penalty,
             source.early_stopping,
             source.can_spell_replacement,
+            source.wants_attention,
         )
 
-    def _hypothesis(self, index: int, rank: int) -> Hypothesis:
+    def _hypothesis(self, source: Source, index: int, rank: int) -> Hypothesis:
         record = HypothesisRecord()
-        self._library.dragoman_found_hypothesis(self._pointer, index, rank, record)
+        self._library.dragoman_read_hypothesis(self._pointer, index, rank, record)
         reason = FinishReason.STOP if record.is_stopped else FinishReason.LENGTH
         ids = tuple(record.ids[: record.num_ids])
-        return Hypothesis(ids, record.logprob, record.num_tokens, record.score, reason)
+        reading = None
+        if record.attention:
+            shape = (record.num_ids + record.is_stopped, len(source.ids))
+            attention = np.ctypeslib.as_array(record.attention, shape).copy()
+            attention.flags.writeable = False  # the segment cache may share it
+            reading = ForcedDecoding((), attention)
+        return Hypothesis(ids, record.logprob, record.num_tokens, record.score, reason, reading)
 
     def _close_gaps(self, is_leaving: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> None:
         self._sources = [self._sources[slot] for slot in close_gaps(is_leaving).tolist()]

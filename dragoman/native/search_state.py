@@ -108,10 +108,11 @@ class NativeSteps:
         last_ids = self._one_for_each_row(last_ids)
         wanted = None if wanted_ids is None else self._one_for_each_row(wanted_ids)
         request = self._prepared(0, 0 if wanted is None else 1)
-        attention = np.empty((self._num_rows, max(self._lengths)), np.float32)
+        attention = np.zeros((self._num_rows, max(self._lengths)), np.float32)
+        rows = attention.ctypes.data + attention.strides[0] * np.arange(self._num_rows)
         request.last_ids = last_ids.ctypes.data
         request.wanted = None if wanted is None else wanted.ctypes.data
-        request.attention, request.attention_width = attention.ctypes.data, attention.shape[1]
+        request.attention = rows.ctypes.data
         check(self._model.library.dragoman_step(self._pointer, request))
         request.attention = None
         return None if wanted is None else self._logprobs[:, 0], attention

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from dragoman.decoding.constrained import constrained_beam_size
+from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.sampling import segment_seed
 from dragoman.decoding.scoring import normalised_score
 from dragoman.decoding.strategy import Source
@@ -25,7 +26,7 @@ Made = list[SegmentRequest]
 
 
 class SegmentRequestFactory:
-    """Makes a search for each segment, followed by forced decoding where its alignment or tokens are needed.
+    """Makes a search for each segment, followed by forced decoding for what is needed and it did not return.
 
     Safe to use from several threads.
     """
@@ -185,6 +186,7 @@ class SegmentRequestFactory:
             no_repeat_ngram_size=options.no_repeat_ngram_size,
             sampling=sampling,
             can_spell_replacement=segment.has_replacement,
+            wants_attention=not options.return_tokens and _needs_attention(segment, options),
             seed=0 if sampling is None else segment_seed(sampling, segment.number),
         )
 
@@ -226,11 +228,10 @@ class SegmentRequestFactory:
     def _then_decode_forced(
         self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive
     ) -> OnDone:
-        """Return a receiver of hypotheses that adds the best one's alignment or tokens if they are needed."""
+        """Return a receiver of hypotheses that adds what is needed of the best one's attention and tokens."""
         options = resolved.options
         on_done = receive(segment)
-        has_words_in_capitals = segment.read is not None and bool(segment.read.words)
-        if not (has_words_in_capitals or options.return_alignment or options.return_tokens):
+        if not (options.return_tokens or _needs_attention(segment, options)):
             return on_done
         source = self._source(segment, resolved)
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
@@ -240,6 +241,9 @@ class SegmentRequestFactory:
                 on_done(outcome)
                 return
             best = outcome[0]
+            if best.reading is not None:
+                on_done(outcome)
+                return
             forced = replace(source, target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0)
 
             def add_reading(decoded: Outcome) -> None:
@@ -250,6 +254,11 @@ class SegmentRequestFactory:
             self._continue(*self._find_or_request(forced, kind, resolved, made, add_reading))
 
         return decode_best
+
+
+def _needs_attention(segment: SegmentInput, options: SearchOptions) -> bool:
+    """Return whether words must be aligned: for links, or to write some of them in capitals."""
+    return options.return_alignment or (segment.read is not None and bool(segment.read.words))
 
 
 def _mean_logprob(found: Sequence[Hypothesis]) -> float:

@@ -22,12 +22,11 @@ def link_words(
     Args:
         attention: float32 [target pieces, source pieces]; what a source's own tokens that are no piece of
             its text attract is left out before.
-        source: words whose pieces are columns.
-        target: words whose pieces are rows.
+        source: words whose pieces are all columns, in order.
+        target: words whose pieces are all rows, in order.
     """
     if not source or not target:
         return ()
-    columns = np.stack([attention[:, list(word.pieces)].sum(axis=1) for word in source], axis=1)
-    by_word = np.stack([columns[list(word.pieces)].sum(axis=0) for word in target])
-    best = by_word.argmax(axis=1).tolist()
+    columns = np.add.reduceat(attention, [word.pieces[0] for word in source], axis=1)
+    best = np.add.reduceat(columns, [word.pieces[0] for word in target]).argmax(axis=1).tolist()
     return tuple(Link(source[column].span, word.span) for column, word in zip(best, target, strict=True))

@@ -1,6 +1,7 @@
 """Words that say the same, tokens with their log-probabilities, given beginnings and given targets."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -8,10 +9,13 @@ import pytest
 
 from dragoman import DecodingOptions, EngineRequest, InputError, SegmentTranslation, Translation, Translator
 from dragoman.decoding.options import Sampling
+from dragoman.native.library import best_kernels
 from dragoman.pipeline.word_alignment import link_words
+from dragoman.scheduling.metrics import NoMetrics, SegmentRecord
+from dragoman.terms import Term, Terminology
 from dragoman.text.words import Word
-from dragoman.types import Link, Span, Splitting
-from tests.engine.conftest import TIMEOUT_S
+from dragoman.types import Link, Method, Span, Splitting
+from tests.engine.conftest import INT8, TIMEOUT_S
 
 TEXT = "Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft."
 READ = DecodingOptions(return_alignment=True, return_tokens=True, use_shortlist=False)
@@ -68,17 +72,52 @@ def test_links_and_tokens_are_those_of_the_translation(tiny: Translator, beam_si
     assert list(tiny.translate_many([TEXT], EngineRequest(options))) == [waited]
 
 
+@pytest.mark.parametrize("bundle", ["tiny", "tiny_int8"])
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize(
+    "options",
+    [
+        DecodingOptions(),
+        DecodingOptions(target_prefix="Good", max_length=4),
+        DecodingOptions(terminology=Terminology((Term("Haus", ("dog",)),))),
+    ],
+    ids=["plain", "prefix", "terms"],
+)
 def test_alignment_alone_is_the_same_as_with_tokens_and_neither_is_there_unless_requested(
-    tiny_int8: Translator,
+    bundle: str, beam_size: int, options: DecodingOptions, request: pytest.FixtureRequest
 ) -> None:
+    translator: Translator = request.getfixturevalue(bundle)
     both, aligned, neither = (
-        tiny_int8.translate(TEXT, replace(READ, return_tokens=tokens, return_alignment=alignment)).segments
+        translator.translate(
+            TEXT, replace(options, beam_size=beam_size, return_tokens=tokens, return_alignment=alignment)
+        )
         for tokens, alignment in ((True, True), (False, True), (False, False))
     )
 
-    assert [segment.links for segment in aligned] == [segment.links for segment in both]
-    assert {segment.tokens for segment in aligned} == {None}
-    assert {(segment.links, segment.tokens) for segment in neither} == {(None, None)}
+    assert both.text == aligned.text == neither.text
+    assert [segment.links for segment in aligned.segments] == [segment.links for segment in both.segments]
+    assert {segment.tokens for segment in aligned.segments} == {None}
+    assert {(segment.links, segment.tokens) for segment in neither.segments} == {(None, None)}
+
+
+class Methods(NoMetrics):
+    """Remembers the method of each source."""
+
+    def __init__(self) -> None:
+        self.found: set[Method] = set()
+
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
+        self.found |= {record.kind.method for record in records}
+
+
+@pytest.mark.skipif(not best_kernels(), reason="there are no kernels for this processor")
+@pytest.mark.parametrize("beam_size", [1, 4])
+def test_on_native_kernels_an_alignment_comes_with_the_search(beam_size: int) -> None:
+    methods = Methods()
+    with Translator.open(INT8, engine_metrics=methods) as translator:
+        translator.translate(TEXT, DecodingOptions(beam_size=beam_size, return_alignment=True))
+
+    assert methods.found == {Method.SEARCH}
 
 
 def test_a_text_cancelled_while_it_is_read_ends(tiny: Translator) -> None:

@@ -45,6 +45,7 @@ OTHERS: dict[str, tuple[Any, ...]] = {
     "sampling": (Sampling(), Sampling(top_k=1), Sampling(seed=1)),
     "seed": (1,),
     "can_spell_replacement": (True,),
+    "wants_attention": (True,),
     "constraints": (Constraints(), Constraints("de"), Constraints("de", forbidden=("a",))),
     "target_ids": ((), (7,)),
 }

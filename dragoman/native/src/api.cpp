@@ -78,8 +78,7 @@ struct Request {
     const int64_t *wanted;   // [R][W]
     float *logprobs;         // [R][K + W]
     int64_t *ids;            // [R][K + W]
-    float *attention;        // null, or [R][attention_width]
-    int64_t attention_width;
+    AttentionRows attention; // null, or [R]
 };
 
 // Writes the best and the wanted tokens of each row.
@@ -259,9 +258,8 @@ int32_t dragoman_join(Steps *steps, Source *const *sources, int64_t num_sources)
 int32_t dragoman_step(Steps *steps, const Request *request) {
     return guarded([&] {
         RequestedTokens tokens(*steps, *request);
-        const AttentionResult attention{request->attention, request->attention_width};
         steps->step(request->last_ids, request->num_best + request->num_wanted ? &tokens : nullptr,
-                    request->num_wanted > 0, request->attention ? &attention : nullptr);
+                    request->num_wanted > 0, request->attention);
     });
 }
 
@@ -315,14 +313,16 @@ void dragoman_found_source(const Search *search, int64_t index, int64_t *slot, i
 struct HypothesisRecord {
     double logprob, score;
     int64_t num_tokens, is_stopped, num_ids;
-    const int32_t *ids; // valid until the next step
+    const int32_t *ids;     // [num_ids], valid until the next step
+    const float *attention; // null, or [num_ids + is_stopped][S], valid until the next step
 };
 
-void dragoman_found_hypothesis(const Search *search, int64_t index, int64_t rank, HypothesisRecord *record) {
+void dragoman_read_hypothesis(const Search *search, int64_t index, int64_t rank, HypothesisRecord *record) {
     const FoundHypothesis &found = search->found()[index].hypotheses[rank];
     *record = {found.logprob,    found.score,
                found.num_tokens, found.is_stopped,
-               static_cast<int64_t>(found.ids.size()), found.ids.data()};
+               static_cast<int64_t>(found.ids.size()), found.ids.data(),
+               found.attention.empty() ? nullptr : found.attention.data()};
 }
 
 // is_leaving [num_sources]

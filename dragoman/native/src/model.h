@@ -195,11 +195,9 @@ class LogitsReader {
     virtual void read(int64_t row, const Logits &logits) = 0;
 };
 
-// Attention of a step to the sources, [R][width]: the mean over the alignment's heads.
-struct AttentionResult {
-    float *weights;
-    int64_t width;
-};
+// Where a step writes its attention to the sources, the mean over the alignment's heads: for each row space for one
+// number per source token, or null.
+using AttentionRows = float *const *;
 
 class Steps {
   public:
@@ -207,16 +205,17 @@ class Steps {
     ~Steps();
     void join(Source *const *sources, int64_t num_sources);
     // Extends every row by one token. Without a reader no token is scored.
-    void step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, const AttentionResult *attention);
+    void step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, AttentionRows attention);
     void select(const int64_t *rows, int64_t num_rows);
     int64_t num_rows() const { return static_cast<int64_t>(rows_.size()); }
+    int64_t source_length(int64_t row) const { return rows_[row].source->length; }
     const Model &model() const { return model_; }
 
   private:
-    void run(const int64_t *last_ids, const AttentionResult *attention);
+    void run(const int64_t *last_ids, AttentionRows attention);
     void prepare_cache(Row &row);
     void attend_self(const Instruction &instruction);
-    void attend_cross(const Instruction &instruction, const AttentionResult *attention);
+    void attend_cross(const Instruction &instruction, AttentionRows attention);
     void score_shortlists(LogitsReader &reader);
     void join_lists();
     void score_all(LogitsReader &reader);

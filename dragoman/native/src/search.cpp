@@ -82,7 +82,7 @@ void Search::step() {
     }
     candidate_ids_.resize(num_rows * num_best_);
     candidate_logprobs_.resize(num_rows * num_best_);
-    steps_.step(last_ids_.data(), this, false, nullptr);
+    steps_.step(last_ids_.data(), this, false, attention_rows());
     rows_.resize(num_rows);
     std::vector<char> is_leaving(searches_.size(), 0);
     bool any_leaves = false;
@@ -103,6 +103,21 @@ void Search::step() {
         if (has_moved) steps_.select(rows_.data(), num_rows);
     }
     if (any_leaves) remove(is_leaving);
+}
+
+// Makes space for the attention of a step, by each hypothesis's rank before it, as in `parents`.
+AttentionRows Search::attention_rows() {
+    attention_rows_.assign(steps_.num_rows(), nullptr);
+    for (int64_t slot = 0; slot < num_sources(); slot++) {
+        SourceSearch &search = searches_[slot];
+        if (!search.options.wants_attention) continue;
+        const int64_t length = steps_.source_length(slot * beam_size_);
+        search.attention.resize((search.num_tokens + 1) * beam_size_ * length);
+        for (int64_t rank = 0; rank < beam_size_; rank++)
+            attention_rows_[slot * beam_size_ + search.rows_of_ranks[rank]] =
+                search.attention.data() + (search.num_tokens * beam_size_ + rank) * length;
+    }
+    return attention_rows_.data();
 }
 
 void Search::remove(const std::vector<char> &is_leaving) {
@@ -282,7 +297,8 @@ FoundSource Search::results(SourceSearch &search, int64_t slot) const {
         const double logprob = search.totals[0];
         const double norm = std::pow(static_cast<double>(search.num_tokens), search.options.length_penalty);
         found.hypotheses.push_back({logprob, logprob / norm, search.num_tokens, is_stopped,
-                                    ids(search, 0, search.num_tokens - (is_stopped ? 1 : 0))});
+                                    ids(search, 0, search.num_tokens - (is_stopped ? 1 : 0)),
+                                    attention(search, 0, search.num_tokens)});
         return found;
     }
     std::stable_sort(search.endings.begin(), search.endings.end(),
@@ -291,12 +307,14 @@ FoundSource Search::results(SourceSearch &search, int64_t slot) const {
         if (static_cast<int64_t>(found.hypotheses.size()) == search.options.num_hypotheses) break;
         const bool is_stopped = ending.last_id == eos_id_;
         found.hypotheses.push_back({ending.logprob, ending.score, ending.num_tokens, is_stopped,
-                                    ids(search, ending.parent, ending.num_tokens - 1)});
+                                    ids(search, ending.parent, ending.num_tokens - 1),
+                                    attention(search, ending.parent, ending.num_tokens)});
         if (!is_stopped) found.hypotheses.back().ids.push_back(static_cast<int32_t>(ending.last_id));
     }
     if (found.hypotheses.empty()) // the model cannot satisfy the source's limits
         found.hypotheses.push_back(
-            {IMPOSSIBLE, IMPOSSIBLE, search.num_tokens, false, ids(search, 0, search.num_tokens)});
+            {IMPOSSIBLE, IMPOSSIBLE, search.num_tokens, false, ids(search, 0, search.num_tokens),
+             attention(search, search.parents[(search.num_tokens - 1) * beam_size_], search.num_tokens)});
     return found;
 }
 
@@ -307,6 +325,21 @@ std::vector<int32_t> Search::ids(const SourceSearch &search, int64_t rank, int64
         rank = search.parents[position * beam_size_ + rank];
     }
     std::reverse(result.begin(), result.end());
+    return result;
+}
+
+// The attention of the steps that predicted a hypothesis's tokens; `parent` is its rank before the last one.
+std::vector<float> Search::attention(const SourceSearch &search, int64_t parent, int64_t num_tokens) const {
+    std::vector<float> result;
+    if (!search.options.wants_attention) return result;
+    const int64_t first = search.options.num_hidden_forced;
+    const int64_t length = static_cast<int64_t>(search.attention.size()) / (search.num_tokens * beam_size_);
+    result.resize((num_tokens - first) * length);
+    for (int64_t position = num_tokens - 1, rank = parent; position >= first; position--) {
+        std::copy_n(search.attention.begin() + (position * beam_size_ + rank) * length, length,
+                    result.begin() + (position - first) * length);
+        if (position) rank = search.parents[(position - 1) * beam_size_ + rank];
+    }
     return result;
 }
 

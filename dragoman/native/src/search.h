@@ -14,7 +14,7 @@ struct SearchOptions {
     const int64_t *forced; // ids of the target's beginning, after the one that starts the decoder
     int64_t num_forced, num_hidden_forced, begin_id, max_tokens, min_tokens, num_hypotheses, num_considered;
     double length_penalty;
-    int32_t early_stopping, can_spell_replacement;
+    int32_t early_stopping, can_spell_replacement, wants_attention;
 };
 
 // States of bytes inside a character, and what may follow; see `decoding/utf8.py`.
@@ -32,6 +32,7 @@ struct FoundHypothesis {
     int64_t num_tokens;
     bool is_stopped;
     std::vector<int32_t> ids;
+    std::vector<float> attention; // [T][S] of the steps that predicted its tokens, the end included; empty if not wanted
 };
 
 struct FoundSource {
@@ -56,6 +57,7 @@ struct SourceSearch {
     std::vector<uint8_t> states;               // [k] by row, of UTF-8
     std::vector<int32_t> tokens, parents;      // [position][k]
     std::vector<Ending> endings;
+    std::vector<float> attention;              // [position][k by rank before its step][S]; empty if not wanted
     bool is_faulty = false;
 };
 
@@ -76,6 +78,7 @@ class Search : private LogitsReader {
         int64_t id, parent;
     };
 
+    AttentionRows attention_rows();
     void read(int64_t row, const Logits &logits) override;
     void constrain(const SourceSearch &search, uint8_t state, const Logits &logits, float *logprobs, int64_t *ids);
     bool advance(SourceSearch &search, int64_t slot);
@@ -87,6 +90,7 @@ class Search : private LogitsReader {
     bool is_done(const SourceSearch &search) const;
     FoundSource results(SourceSearch &search, int64_t slot) const;
     std::vector<int32_t> ids(const SourceSearch &search, int64_t rank, int64_t num_tokens) const;
+    std::vector<float> attention(const SourceSearch &search, int64_t parent, int64_t num_tokens) const;
 
     const int64_t beam_size_, num_best_, eos_id_;
     const Utf8Tables utf8_;
@@ -96,6 +100,7 @@ class Search : private LogitsReader {
     // Of the step that is being made:
     std::vector<int64_t> last_ids_, candidate_ids_, rows_; // [R], [R][K], [R]
     std::vector<float> candidate_logprobs_;                // [R][K]
+    std::vector<float *> attention_rows_;                  // [R]
     std::vector<Candidate> candidates_;
     std::vector<float> wide_logprobs_;
     std::vector<int64_t> wide_ids_;

@@ -100,7 +100,7 @@ void Steps::prepare_cache(Row &row) {
     last = copy;
 }
 
-void Steps::step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, const AttentionResult *attention) {
+void Steps::step(const int64_t *last_ids, LogitsReader *reader, bool scores_all, AttentionRows attention) {
     if (rows_.empty()) return;
     run(last_ids, attention);
     if (reader) {
@@ -112,7 +112,7 @@ void Steps::step(const int64_t *last_ids, LogitsReader *reader, bool scores_all,
     for (Row &row : rows_) row.length++;
 }
 
-void Steps::run(const int64_t *last_ids, const AttentionResult *attention) {
+void Steps::run(const int64_t *last_ids, AttentionRows attention) {
     const Program &program = model_.decoder;
     const int64_t width = padded(model_.sizes.width, WIDTH_MULTIPLE);
     int64_t longest = 0;
@@ -165,7 +165,7 @@ void Steps::attend_self(const Instruction &instruction) {
     }
 }
 
-void Steps::attend_cross(const Instruction &instruction, const AttentionResult *wanted) {
+void Steps::attend_cross(const Instruction &instruction, AttentionRows wanted) {
     const int64_t stride = model_.decoder.float_widths[instruction.source];
     const int64_t out_stride = model_.decoder.float_widths[instruction.target];
     const ModelSizes &sizes = model_.sizes;
@@ -173,9 +173,8 @@ void Steps::attend_cross(const Instruction &instruction, const AttentionResult *
     for (int64_t i = 0; i < num_rows(); i++) {
         const Source &source = *rows_[i].source;
         const int64_t num_blocks = padded(source.length, BLOCK_POSITIONS) / BLOCK_POSITIONS;
-        if (wanted && wanted->width < source.length) throw std::out_of_range("no space for a source's attention");
-        float *weights = wanted ? wanted->weights + i * wanted->width : nullptr;
-        if (weights) std::fill(weights, weights + wanted->width, 0.0f);
+        float *weights = wanted ? wanted[i] : nullptr;
+        if (weights) std::fill_n(weights, source.length, 0.0f);
         const Attention attention{sizes.heads,
                                   sizes.head_size,
                                   source.blocks.data() + instruction.index * num_blocks,

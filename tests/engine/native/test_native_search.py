@@ -1,6 +1,7 @@
 """Searches in the kernels' library against the Python strategies over the same kernels, to the last bit."""
 
 import random
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from dragoman.native.library import library
 from dragoman.native.model import NativeModel
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import NativeEncoder, NativeSteps
-from dragoman.types import Hypothesis, SearchKind
+from dragoman.types import ForcedDecoding, Hypothesis, Method, SearchKind
 from tests.engine.decoding.random_joins import EOS, FIRST_WORD, START, Joins, RandomSources
 from tests.imports.shortlist.random_shortlists import random_shortlist
 from tests.paths import TINY
@@ -90,6 +91,44 @@ def test_several_steps_at_once_find_the_same(beam_size: int, model: NativeModel)
     assert found == expected
     assert max(map(len, seen.values())) <= max(one[0].num_tokens for one in expected.values())
     assert 1 <= lane.num_steps <= 7
+
+
+def decoded_by_force(
+    model: NativeModel, target: TargetVocabulary, source: Source, ids: tuple[int, ...]
+) -> ForcedDecoding:
+    """Read a target of a source, alone."""
+    kind = SearchKind(1, method=Method.ALIGN)
+    lane = open_lane(kind, NativeSteps(model, kind), target)
+    joins = [(0, [replace(source, target_ids=ids)])]
+    ((hypothesis,),) = run(lane, NativeEncoder(model), joins)[0].values()
+    assert hypothesis.reading is not None
+    return hypothesis.reading
+
+
+@pytest.mark.parametrize("beam_size", [1, 4])
+@pytest.mark.parametrize("seed", range(8))
+def test_the_attention_of_a_search_is_that_of_its_target_decoded_by_force(
+    seed: int, beam_size: int, model: NativeModel
+) -> None:
+    rng = random.Random(seed)  # noqa: S311 -- tests
+    kind, target = SearchKind(beam_size, is_shortlisted=rng.random() < 0.5), random_target(rng)
+    joins = list(SOURCES.joins(rng, beam_size))
+    expected, _ = run(NativeSearchLane(model, kind, target), NativeEncoder(model), joins)
+    wanting = {source: replace(source, wants_attention=rng.random() < 0.7) for source in expected}
+    joins = [(step, [wanting[source] for source in sources]) for step, sources in joins]
+
+    found, _ = run(NativeSearchLane(model, kind, target), NativeEncoder(model), joins)
+
+    assert any(source.wants_attention for source in found)
+    for plain, source in wanting.items():
+        without = [replace(hypothesis, reading=None) for hypothesis in found[source]]
+        assert without == expected[plain]
+        for hypothesis in found[source]:
+            assert (hypothesis.reading is not None) == source.wants_attention
+            if hypothesis.reading is not None:
+                read = decoded_by_force(model, target, source, hypothesis.ids)
+                assert np.array_equal(hypothesis.reading.attention, read.attention)
+                assert hypothesis.reading.logprobs == ()
 
 
 def test_a_removed_source_leaves_the_others_as_they_were(model: NativeModel) -> None:
