@@ -13,8 +13,6 @@ from service.translation.request import AUTO, UNDETERMINED, DetectedSource
 CLEARLY = 1.5
 """Ratio by which the target language must be likelier than any other for a text to be left unchanged.
 "Hand" is German as well as English; who requests its translation wants one."""
-
-
 CLEARLY_IF_SHORT = 19.0
 """The same for a text of few words: it is translated unless its language is certain."""
 
@@ -89,7 +87,8 @@ def _check_served(text: str, among: Sequence[str]) -> None:
     if unserved is not None:
         language = language_name(unserved.language)
         problem = f"seems to be {language}, which is not served; served are {', '.join(sorted(among))}"
-        raise InputError("text", f"{problem}; name another language as `source` to translate it anyway")
+        more = f"`dragoman import {unserved.language}-{among[0]}` lists models to add"
+        raise InputError("text", f"{problem}; {more}; name another `source` to translate it anyway")
 
 
 def _undetermined(text: str, sources: Sequence[str]) -> str | None:

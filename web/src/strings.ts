@@ -83,8 +83,8 @@ const GERMAN: Record<string, string> = {
   "Translate from {language}": "Aus: {language}",
   "Enter a key": "Schlüssel eingeben",
   "{word}. Press Enter for other words.": "{word}. Andere Wörter mit der Eingabetaste.",
-  "The text seems to be {language}, which this server does not translate.":
-    "Der Text scheint auf {language} zu sein; das übersetzt dieser Server nicht.",
+  "The text seems to be {language}, which this server does not translate. Its operator finds models with: {command}":
+    "Der Text scheint auf {language} zu sein; das übersetzt dieser Server nicht. Wer ihn betreibt, findet Modelle mit: {command}",
 };
 /** What the server's errors mean, by their type. Its own words are in English. */
 const GERMAN_ERRORS: Record<string, string> = {
@@ -101,7 +101,7 @@ const GERMAN_ERRORS: Record<string, string> = {
   not_ready: "Der Server startet oder endet gerade.",
   timeout: "Die Übersetzung hat zu lange gedauert.",
 };
-const NOT_SERVED = /seems to be (\w+), which is not served/;
+const NOT_SERVED = /seems to be ([^,]+), which is not served.*`(dragoman import [^`]+)`/s;
 const OFTEN = ["fr", "es", "it", "pt", "nl", "pl", "sv", "da", "nb", "cs", "tr", "ro", "hu", "fi"];
 const ATTRIBUTES = ["aria-label", "title", "placeholder", "data-placeholder"];
 
@@ -116,9 +116,10 @@ export function translated(text: string, values: Record<string, string> = {}): s
 
 /** Return an error of the server as a sentence in the language of the interface. */
 export function errorSentence(type: string, message: string): string {
-  const language = NOT_SERVED.exec(message)?.[1];
-  if (language !== undefined) {
-    return translated("The text seems to be {language}, which this server does not translate.", { language: ownName(language) });
+  const [, language, command] = NOT_SERVED.exec(message) ?? [];
+  if (language && command) {
+    const text = "The text seems to be {language}, which this server does not translate. Its operator finds models with: {command}";
+    return translated(text, { language: ownName(language), command });
   }
   if (INTERFACE === "de") return GERMAN_ERRORS[type] ?? "Der Server hat einen Fehler gemeldet.";
   const text = message.charAt(0).toUpperCase() + message.slice(1);

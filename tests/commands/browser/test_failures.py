@@ -11,6 +11,7 @@ from tests.commands.browser.servers import Server
 from tests.service.keys import Keys
 
 STREAM = "**/v1/translate/stream"
+NOT_SERVED = "text: seems to be French, which is not served; `dragoman import fr-en` lists models to add"
 MAX_RETRY_MS = 30_000
 """Time after which the page has tried again, whatever failed."""
 AWAY = re.compile(r"The server cannot be reached\. Trying again in \d+ s\.")
@@ -105,16 +106,31 @@ def test_a_text_that_cannot_be_translated_is_reported_with_the_servers_reason(do
     expect(double_page.locator("#notice")).not_to_contain_text("Trying again")
 
 
+def test_after_an_error_no_translation_of_an_earlier_text_is_shown(page: Page) -> None:
+    type_text(page, "Die Katze schläft im Garten.")
+    expect(page.locator("#source-language option:checked")).to_have_text("German (detected)")
+
+    type_text(page, "Le chat dort dans le jardin et personne ne le réveille.")
+
+    expect(page.locator("#notice")).to_have_text(
+        "The text seems to be French, which this server does not translate. "
+        "Its operator finds models with: dragoman import fr-en"
+    )
+    expect(page.locator("#output")).to_have_text("")
+    expect(page.locator("#source-language option:checked")).to_have_text("Detect language")
+
+
 def test_errors_are_german_in_a_german_browser_with_the_servers_words_as_title(
     open_page: Open, double: str
 ) -> None:
     page = open_page(double, locale="de-DE")
-    error = {"type": "invalid_input", "message": "text: seems to be French, which is not served"}
+    error = {"type": "invalid_input", "message": NOT_SERVED}
     page.route(STREAM, lambda route: route.fulfill(status=422, body=json.dumps({"error": error})))
 
     type_text(page, "La chatte dort.")
     expect(page.locator("#notice")).to_have_text(
-        "Der Text scheint auf Französisch zu sein; das übersetzt dieser Server nicht."
+        "Der Text scheint auf Französisch zu sein; das übersetzt dieser Server nicht. "
+        "Wer ihn betreibt, findet Modelle mit: dragoman import fr-en"
     )
     expect(page.locator("#notice-action")).to_be_hidden()
 

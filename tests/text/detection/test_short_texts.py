@@ -65,7 +65,9 @@ def test_a_short_text_is_left_alone_only_where_it_is_certain(routes: Routes) -> 
 @pytest.mark.parametrize("target", [None, "en"])
 def test_a_language_that_is_not_served_is_named(routes: Routes, language: str, target: str | None) -> None:
     assert [each.language for each in detect(FOREIGN[language], SERVED)] == ["und"]
-    with pytest.raises(InputError, match=f"seems to be {language}, which is not served; served are de, en"):
+    with pytest.raises(
+        InputError, match=f"seems to be {language}, which is not served; served are de, en; `dragoman import"
+    ):
         resolve_source(FOREIGN[language], target, None, routes)
 
 
