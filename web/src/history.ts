@@ -1,6 +1,6 @@
 /** Earlier translations, kept in this browser only. */
 import { button, byId, element } from "./dom";
-import { directionOf, nameOf } from "./languages";
+import { nameOf } from "./languages";
 import { load, save } from "./stored";
 
 const MAX_ENTRIES = 50;
@@ -49,8 +49,8 @@ export class History {
         const item = button("", "entry", () => this.onChosen(entry));
         item.append(
           element("span", { class: "pair" }, `${nameOf(entry.source)} → ${nameOf(entry.target)}`),
-          element("span", { dir: directionOf(entry.source), lang: entry.source }, entry.text),
-          element("span", { dir: directionOf(entry.target), lang: entry.target }, entry.translation),
+          element("span", { dir: "auto", lang: entry.source }, entry.text),
+          element("span", { dir: "auto", lang: entry.target }, entry.translation),
         );
         return element("li", {}, item);
       }),

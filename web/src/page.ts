@@ -17,6 +17,8 @@ import { setUpTheme } from "./theme";
 import { textOf, type Segment, type Translation } from "./translations";
 
 const HISTORY_PAUSE_MS = 2000;
+/** Part of the longest text from which the count is shown. */
+const NEAR_LIMIT = 0.8;
 const RETRY_LANGUAGES_MS = 3000;
 
 /** What the server says about itself in the page's head; null where it is off. */
@@ -103,6 +105,7 @@ const live = new LiveTranslator({
     historyTimer = setTimeout(remember, HISTORY_PAUSE_MS);
   },
   onError: (error, retryInS) => {
+    clearTranslation();
     if (needsKey(error)) {
       openKeyDialog(keyMessage(error));
       showNotice("");
@@ -144,15 +147,20 @@ function update(pauseS?: number): void {
   outputNode.classList.add("stale");
   if (!field.text.trim() || !targetMenu.value) {
     live.translate(null);
-    translation = null;
-    output.clear();
-    showDetected(null);
+    clearTranslation();
     showNotice("");
     return;
   }
   const formality = (hasFormality() && formalityMenu.value) || null;
   const { source, target, glossary } = choices();
   live.translate({ text: field.text, source, target, formality, glossary }, pauseS);
+}
+
+/** Show no translation: neither one of another text, nor its language. */
+function clearTranslation(): void {
+  translation = null;
+  output.clear();
+  showDetected(null);
 }
 
 function choices(): LanguageChoice {
@@ -163,9 +171,11 @@ function hasFormality(): boolean {
   return targetsOf(withFormality, sourceMenu.value).includes(targetMenu.value);
 }
 
+/** Return how many characters a text has, if it nears the limit. */
 function countOf(text: string): string {
   let count = 0;
   for (const _ of text) count += 1;
+  if (count < NEAR_LIMIT * options.max_characters) return "";
   return `${count.toLocaleString(INTERFACE)} / ${options.max_characters.toLocaleString(INTERFACE)}`;
 }
 
@@ -294,7 +304,7 @@ function restore(entry: HistoryEntry): void {
 }
 
 function remember(): void {
-  if (!translation || translation.source === "und" || translation.finishReason === "copied") return;
+  if (!translation || translation.source === "und" || ["copied", "unsupported"].includes(translation.finishReason)) return;
   const { text, segments, end, source, target } = translation;
   history.add({ text, translation: textOf(segments, end), source, target });
 }

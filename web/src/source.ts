@@ -1,6 +1,5 @@
 /** The field for the text. A mirror behind it, with the same text, shows marks that a text field cannot show. */
 import { element } from "./dom";
-import { directionOf } from "./languages";
 import type { Span } from "./translations";
 
 export interface SourceListener {
@@ -38,12 +37,9 @@ export class SourceField {
     this.field.focus();
   }
 
-  /** Set the language and direction; an empty code lets the browser find the direction. */
+  /** Set the language; the direction is that of the text. */
   setLanguage(code: string): void {
-    for (const node of [this.field, this.mirror]) {
-      node.dir = code ? directionOf(code) : "auto";
-      node.lang = code.replaceAll("_", "-");
-    }
+    for (const node of [this.field, this.mirror]) node.lang = code.replaceAll("_", "-");
   }
 
   /** Mark parts of the text. */

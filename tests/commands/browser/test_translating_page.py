@@ -199,6 +199,38 @@ def test_a_shared_address_has_its_text_in_the_fragment_only(
     assert not any("Katze" in urlsplit(url).path + urlsplit(url).query for url in watched.urls)
 
 
+def test_the_count_is_shown_near_the_limit_only(open_page: Open, serve_double: ServeDouble) -> None:
+    page = open_page(serve_double(max_characters=100))
+
+    type_text(page, "x" * 79)
+    expect(page.locator("#count")).to_be_empty()
+    type_text(page, "x" * 80)
+    expect(page.locator("#count")).to_have_text("80 / 100")
+
+
+def test_the_direction_of_the_field_is_that_of_its_text(page: Page) -> None:
+    direction = "() => getComputedStyle(document.getElementById('source')).direction"
+    translate(page, "Die Katze schläft.")
+    assert page.evaluate(direction) == "ltr"
+
+    page.fill("#source", "القطة نائمة")
+
+    assert page.evaluate(direction) == "rtl"
+
+
+def test_on_a_phone_the_translation_of_a_long_text_begins_above_the_keyboard(
+    open_page: Open, bundled: str
+) -> None:
+    page = open_page(bundled, width=390, height=844)
+    translate(page, "\n".join(["Die Katze schläft im Garten."] * 30))
+
+    output = page.locator("#output").bounding_box()
+
+    assert output is not None
+    assert output["y"] < 844 / 2
+    assert page.locator(".field").evaluate("node => node.scrollHeight > node.clientHeight")
+
+
 def test_the_history_stays_in_the_browser_until_it_is_cleared(page: Page) -> None:
     english = translate(page, TEXT)
     page.clock.fast_forward(HISTORY_PAUSE_MS)
