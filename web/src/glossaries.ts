@@ -20,12 +20,17 @@ export async function loadGlossaries(): Promise<Glossary[]> {
   }
 }
 
+/** Return the glossaries for a language pair. */
+export function fittingGlossaries(glossaries: Glossary[], source: string, target: string): Glossary[] {
+  return glossaries.filter(({ dictionaries }) =>
+    dictionaries.some((each) => (source === DETECT || each.source === source) && each.target === target),
+  );
+}
+
 /** Fill the menu with the glossaries for a language pair; keep the choice where it is still possible. */
 export function fillGlossaryMenu(menu: HTMLSelectElement, glossaries: Glossary[], source: string, target: string): void {
   const before = menu.value;
-  const fitting = glossaries.filter(({ dictionaries }) =>
-    dictionaries.some((each) => (source === DETECT || each.source === source) && each.target === target),
-  );
+  const fitting = fittingGlossaries(glossaries, source, target);
   const none = element("option", { value: "" }, translated("none"));
   menu.replaceChildren(none, ...fitting.map(({ id, name }) => element("option", { value: id }, name)));
   if (fitting.some(({ id }) => id === before)) menu.value = before;

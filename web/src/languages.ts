@@ -62,6 +62,13 @@ export function fillMenu(menu: HTMLSelectElement, codes: Iterable<string>, detec
   if (options.some((option) => option.value === before)) menu.value = before;
 }
 
+/** Choose a language in a menu, also by a code such as `EN-GB` where the menu has `en`; else the first one. */
+export function chooseLanguage(menu: HTMLSelectElement, code: string): void {
+  menu.value = code;
+  if (menu.selectedIndex < 0) menu.value = code.toLowerCase().replace(/[-_].*/, "");
+  if (menu.selectedIndex < 0) menu.selectedIndex = 0;
+}
+
 /** Return the targets of a source, or of all sources. */
 export function targetsOf(pairs: Pairs, source: string): string[] {
   return source === DETECT ? [...pairs.values()].flat() : [...(pairs.get(source) ?? [])];

@@ -2,14 +2,14 @@
 import { ServerError, Unreachable, apiKey, messageOf } from "./api";
 import { Alternatives } from "./alternatives";
 import { announce, byId } from "./dom";
-import { setUpDocuments, type LanguageChoice } from "./documents";
-import { fillGlossaryMenu, loadGlossaries, type Glossary } from "./glossaries";
+import { restoreDocuments, setUpDocuments, type LanguageChoice } from "./documents";
+import { fillGlossaryMenu, fittingGlossaries, loadGlossaries, type Glossary } from "./glossaries";
 import { History, type HistoryEntry } from "./history";
 import { setUpKeyDialog } from "./key";
-import { DETECT, directionOf, fillMenu, hasPair, loadLanguages, nameOf, targetsOf, type Pairs } from "./languages";
+import { DETECT, chooseLanguage, directionOf, fillMenu, hasPair, loadLanguages, nameOf, targetsOf, type Pairs } from "./languages";
 import { LiveTranslator } from "./live";
 import { Output } from "./output";
-import { addressOf, copy, readFragment } from "./share";
+import { addressOf, clearAddress, copy, readAddress } from "./share";
 import { SourceField } from "./source";
 import { load, save } from "./stored";
 import { INTERFACE, translated, translateInterface } from "./strings";
@@ -128,19 +128,29 @@ function keyMessage(error: ServerError): string {
 /** Translate a text that is in the target language already into another one, as far as the server can. */
 function switchTarget(done: Translation): boolean {
   if (done.finishReason !== "copied" || done.detected !== done.target || sourceMenu.value !== DETECT) return false;
-  const [other] = pairs.get(done.target) ?? [];
-  if (other === undefined || other === done.target) return false;
-  targetMenu.value = other;
+  const other = switched(choices());
+  if (other === null) return false;
+  targetMenu.value = other.target;
   onLanguages(0);
-  const values = { language: nameOf(done.target), target: nameOf(other) };
+  const values = { language: nameOf(done.target), target: nameOf(other.target) };
   announce(translated("The text is in {language}; the target is now {target}.", values));
   return true;
+}
+
+/** Return the languages for what is in the target language already; null if the server has no other target for it. */
+function switched({ target, glossary }: LanguageChoice): LanguageChoice | null {
+  const other = pairs.get(target)?.find((each) => each !== target);
+  if (other === undefined) return null;
+  const isFitting = fittingGlossaries(glossaries, target, other).some(({ id }) => id === glossary);
+  return { source: target, target: other, glossary: isFitting ? glossary : null };
 }
 
 /** Translate what the field has now; called on every change. */
 function update(pauseS?: number): void {
   clearTimeout(historyTimer);
-  field.setLanguage(sourceMenu.value || translation?.detected || "");
+  clearAddress();
+  save("text", field.text || null, "session");
+  field.setLanguage(sourceMenu.value);
   byId("count", HTMLElement).textContent = countOf(field.text);
   byId("clear", HTMLButtonElement).hidden = field.text === "";
   setActions(false);
@@ -281,11 +291,9 @@ function nameFormality(): void {
 }
 
 function choose(source: string | null, target: string | null): void {
-  sourceMenu.value = source ?? DETECT;
-  if (sourceMenu.selectedIndex < 0) sourceMenu.selectedIndex = 0;
+  chooseLanguage(sourceMenu, source ?? DETECT);
   fillMenu(targetMenu, targetsOf(pairs, sourceMenu.value), null);
-  if (target !== null) targetMenu.value = target;
-  if (targetMenu.selectedIndex < 0) targetMenu.selectedIndex = 0;
+  chooseLanguage(targetMenu, target ?? targetMenu.value);
 }
 
 function swap(): void {
@@ -327,10 +335,11 @@ async function start(): Promise<void> {
   }
   showNotice("");
   fillMenu(sourceMenu, pairs.keys(), options.detects_languages ? translated("Detect language") : null);
-  const shared = readFragment();
-  choose(shared ? shared.source : load("source"), shared?.target ?? load("target"));
-  if (shared && !field.text) field.text = shared.text;
-  onLanguages(shared ? 0 : undefined);
+  const given = readAddress();
+  choose(given ? given.source : load("source"), given?.target ?? load("target"));
+  field.text ||= given?.text ?? load("text", "session") ?? "";
+  onLanguages(given ? 0 : undefined);
+  if (options.documents) await restoreDocuments();
 }
 
 function setUpActions(): void {
@@ -366,7 +375,7 @@ function setUpActions(): void {
   shading.checked = load("shading") === "on";
   document.body.classList.toggle("shaded", shading.checked);
   addEventListener("hashchange", () => {
-    field.text = readFragment()?.text ?? field.text;
+    field.text = readAddress()?.text ?? field.text;
     void start();
   });
 }
@@ -385,6 +394,6 @@ setUpTheme();
 setUpActions();
 if (options.documents) {
   const { suffixes, max_bytes: maxBytes } = options.documents;
-  setUpDocuments({ suffixes, maxBytes }, choices);
+  setUpDocuments({ suffixes, maxBytes }, choices, switched);
 }
 void start();

@@ -60,6 +60,7 @@ const GERMAN: Record<string, string> = {
   "Uploading…": "Wird hochgeladen …",
   "Waiting…": "Wartet …",
   "Done.": "Fertig.",
+  "Done: {language} → {target}.": "Fertig: {language} → {target}.",
   "Cancelled.": "Abgebrochen.",
   "Download": "Herunterladen",
   "Remove": "Entfernen",

@@ -71,7 +71,7 @@ def browser() -> Iterator[Browser]:
 def bundled() -> Iterator[str]:
     """Address of a server with the bundled models, which a module's tests share."""
     settings = load_settings(overrides={"models_dir": ROOT / "models"})
-    with open_router(settings) as router, ready_client(router, detection="on") as client:
+    with open_router(settings) as router, ready_client(router, **QUICK_FILES, detection="on") as client:
         yield f"{client.base_url}/"
 
 

@@ -50,6 +50,49 @@ def test_a_dropped_document_is_translated(documents: Page) -> None:
     expect(documents.locator("#files .state")).to_have_text("Done.")
 
 
+def test_a_document_in_the_target_language_is_translated_into_another(
+    open_page: Open, bundled: str, tmp_path: Path
+) -> None:
+    page = open_documents(open_page, bundled)
+    page.select_option("#target-language", "en")
+
+    add(page, "letter.txt", "The cat is sleeping in the garden and nobody wakes it.\n")
+
+    expect(page.locator("#files .state")).to_have_text("Done: English → German.")
+    with page.expect_download() as download:
+        page.click("#files .primary")
+    download.value.save_as(tmp_path / "saved")
+    assert download.value.suggested_filename == "letter.de.txt"
+    assert "Katze" in (tmp_path / "saved").read_text(encoding="utf8")
+
+
+def test_a_document_can_be_downloaded_after_a_reload_until_it_is_removed(documents: Page) -> None:
+    add(documents, "brief.txt", "guten tag\n")
+    expect(documents.locator("#files .state")).to_have_text("Done.")
+
+    documents.reload()
+
+    expect(documents.locator("#files .name")).to_have_text("brief.txt")
+    with documents.expect_download() as download:
+        documents.click("#files .primary")
+    assert download.value.suggested_filename == "brief.en.txt"
+    documents.click("#files .quiet")
+    documents.reload()
+    documents.wait_for_selector("#target-language option", state="attached")
+    expect(documents.locator("#files")).to_be_empty()
+
+
+def test_a_document_under_way_is_followed_after_a_reload(documents: Page) -> None:
+    add(documents, "brief.txt", "wait\n")
+    expect(documents.locator("#files .state")).to_have_text("0 %")
+
+    documents.reload()
+
+    expect(documents.locator("#files .state")).to_have_text("0 %")
+    documents.click("#files .actions button")
+    expect(documents.locator("#files .state")).to_have_text("Cancelled.")
+
+
 def test_an_unsupported_document_is_named_at_once(documents: Page) -> None:
     add(documents, "brief.exe", "guten tag")
 

@@ -4,6 +4,7 @@ import re
 from urllib.parse import urlsplit
 
 import httpx
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.commands.browser.conftest import (
@@ -197,6 +198,34 @@ def test_a_shared_address_has_its_text_in_the_fragment_only(
     expect(other.locator("#source")).to_have_value(TEXT)
     expect(other.locator("#output")).to_have_text(english)
     assert not any("Katze" in urlsplit(url).path + urlsplit(url).query for url in watched.urls)
+
+
+@pytest.mark.parametrize(
+    "address", ["?source=de&target=en&q=und%2Foder", "#de/en-GB/und%2Foder", "#de/EN/und\\/oder"]
+)
+def test_a_link_made_for_another_service_brings_its_text_and_languages(
+    open_page: Open, bundled: str, address: str
+) -> None:
+    page = open_page(bundled + address)
+
+    expect(page.locator("#source")).to_have_value("und/oder")
+    expect(page.locator("#source-language")).to_have_value("de")
+    expect(page.locator("#target-language")).to_have_value("en")
+    expect(page.locator("#output")).to_contain_text("and")
+
+
+def test_a_reload_keeps_the_text_as_it_was_changed_last(open_page: Open, double: str) -> None:
+    page = open_page(f"{double}?q=hallo")
+    expect(page.locator("#output")).to_have_text("HALLO")
+    type_text(page, "hallo du")
+    expect(page.locator("#output")).to_have_text("HALLO DU")
+
+    page.reload()
+
+    expect(page.locator("#output")).to_have_text("HALLO DU")
+    page.click("#clear")
+    page.reload()
+    expect(page.locator("#source")).to_have_value("")
 
 
 def test_the_count_is_shown_near_the_limit_only(open_page: Open, serve_double: ServeDouble) -> None:
