@@ -37,7 +37,7 @@ const GERMAN: Record<string, string> = {
   "History": "Verlauf",
   "Kept in this browser only.": "Nur in diesem Browser gespeichert.",
   "Clear history": "Verlauf löschen",
-  "Other words": "Andere Wörter",
+  "Other words and sentences": "Andere Wörter und Sätze",
   "Key": "Schlüssel",
   "Remember it in this browser": "In diesem Browser merken",
   "It is sent to this server only.": "Er wird nur an diesen Server gesendet.",
@@ -78,7 +78,7 @@ const GERMAN: Record<string, string> = {
   "Other words are available only where one model translates directly.":
     "Andere Wörter gibt es nur, wo ein einziges Modell übersetzt.",
   "There are no other words here.": "Hier gibt es keine anderen Wörter.",
-  "{count} other words": "{count} andere Wörter",
+  "{count} other words and sentences": "{count} andere Wörter und Sätze",
   "The sentence has changed.": "Der Satz ist geändert.",
   "The text seems to be {language}, not {source}.": "Der Text scheint {language} zu sein, nicht {source}.",
   "Translate from {language}": "Aus: {language}",

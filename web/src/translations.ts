@@ -59,7 +59,9 @@ export interface TranslationOut {
   detected?: { language: string; confidence: number };
   finish_reason: string;
   confidence: number | null;
-  alternatives?: { text: string }[];
+  /** Only if `return_scores` is sent. */
+  score: number;
+  alternatives?: { text: string; score: number }[];
   steps?: unknown[];
   alignment?: Link[];
   tokens?: Token[];

@@ -108,13 +108,36 @@ def test_a_click_on_a_word_offers_others_that_continue_the_sentence(page: Page) 
 
     page.click(WORD_WITH_OTHERS)
     page.wait_for_selector("#alternatives button")
-    words = page.locator("#alternatives button").all_inner_texts()
-    page.click("#alternatives button >> nth=-1")
+    words = page.locator("#alternatives button:not(.sentence)").all_inner_texts()
+    page.click("#alternatives button:not(.sentence) >> nth=-1")
 
     assert len(words) == len(set(words)) > 1
     expect(page.locator("#output")).to_contain_text(
         re.compile(rf"^Hello! The cat {re.escape(words[-1])}.*\.$")
     )
+
+
+def test_no_other_word_is_improbable_or_differs_in_its_case_alone(page: Page) -> None:
+    translate(page, "Der Hund wurde gestern getötet.")
+
+    page.click('.word:text-is("yesterday")')
+    expect(page.locator("#alternatives button, #alternatives p")).not_to_have_text("Looking for other words…")
+
+    # Below 2 % are "last", "Yesterday", "by", "killed", "of".
+    expect(page.locator("#alternatives .item:not(.sentence)")).to_have_count(0)
+
+
+def test_whole_sentences_are_offered_in_place_of_one(page: Page) -> None:
+    translate(page, "Hallo! Wie geht es dir? Er hat gestern Abend lange gearbeitet. Bis bald!")
+
+    page.click('.word:text-is("He")')
+    page.wait_for_selector("#alternatives .sentence")
+    sentences = page.locator("#alternatives .sentence").all_inner_texts()
+    page.click("#alternatives .sentence >> nth=0")
+
+    expect(page.locator("#output .segment >> nth=2")).to_have_text(sentences[0])
+    assert len({sentence.lower() for sentence in sentences}) == len(sentences)
+    assert page.locator("#output .segment").count() == 4
 
 
 def test_confidence_is_shown_on_request(page: Page) -> None:
