@@ -10,7 +10,7 @@ from dragoman.types import Alternative, FinishReason, Link, SegmentTranslation, 
 from service.text.accelerators import written_accelerator
 from service.text.alignment import Stretch
 from service.text.judging import FoundStandIn, match_stand_ins
-from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, with_partners
+from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown, with_partners
 from service.text.no_break_spaces import has_no_break_space, with_no_break_spaces
 from service.text.outcome import CheckFailure
 from service.text.placement import Movable, Placement, place
@@ -201,6 +201,9 @@ class _Renderer:
         if movable.key:
             self._put_key(found, following)
             return
+        if found.shown is Shown.LINE:
+            self._put_line(found)
+            return
         if movable.kind is not MarkKind.POINT:
             if movable.kind is MarkKind.OPEN and not following.isspace():
                 self._write_pending_space(following)
@@ -239,6 +242,13 @@ class _Renderer:
             self._write(self.translated[self.at : end])
             self.at = end
 
+    def _put_line(self, found: Object) -> None:
+        """Write a line break in place of the next blank."""
+        blank = self.translated.find(" ", self.at, self.target.end)
+        self._copy_until(self.target.end if blank < 0 else blank)
+        self._put_object(found)
+        self.at = min(self.at + 1, self.target.end)
+
     def _put_key(self, found: Object, following: str) -> None:
         """Write an accelerator: before a letter its sign, else `(&K)` as where there are no letters."""
         sign, key = written_accelerator(self.part.marked.text, found)
@@ -276,6 +286,8 @@ class JoinedText(NamedTuple):
     marked: MarkedText
     segments: tuple[SegmentTranslation, ...]
     """With positions in the texts, not in what the model saw."""
+    puts: tuple[Span, ...] = ()
+    """Positions of all objects, in order."""
 
 
 def join_pieces(source: MarkedText, pieces: Sequence[Piece]) -> JoinedText:
@@ -289,6 +301,7 @@ def join_pieces(source: MarkedText, pieces: Sequence[Piece]) -> JoinedText:
     marks: list[Mark] = []
     objects: list[Object] = []
     segments: list[SegmentTranslation] = []
+    puts: list[Span] = []
     for piece in pieces:
         marks += (replace(source.marks[i], at=length + at) for at, i in piece.marks)
         objects += (
@@ -296,11 +309,12 @@ def join_pieces(source: MarkedText, pieces: Sequence[Piece]) -> JoinedText:
             for put in piece.objects
             if put.found.number is not None  # others are words again
         )
+        puts += (Span(length + put.start, length + put.end) for put in piece.objects)
         if piece.translation is not None:
             segments.append(segment_of(source, piece, piece.translation, length))
         length += len(piece.text)
     text = "".join(piece.text for piece in pieces)
-    return JoinedText(MarkedText(text, with_partners(marks), tuple(objects)), tuple(segments))
+    return JoinedText(MarkedText(text, with_partners(marks), tuple(objects)), tuple(segments), tuple(puts))
 
 
 def segment_of(

@@ -28,6 +28,8 @@ class Shown(Enum):
 
     COPY = "copy"
     """As `%1$s`, with a number of its own: it may move in the sentence."""
+    TAG = "tag"
+    """Like COPY, but it is part of no word, so that no blank is added beside it."""
     STRING = "string"
     """As `%s`: such objects keep their order, as their values are passed by position."""
     NUMBER = "number"
@@ -39,6 +41,10 @@ class Shown(Enum):
     OPEN = "open"
     """Not at all: the first half of a pair around words, which word alignment places."""
     CLOSE = "close"
+    LINE = "line"
+    """As a blank: a line break within a text, which word alignment places."""
+    NOTE = "note"
+    """Not at all: a sign at the end of a word, which goes after the translation of that."""
     KEY = "key"
     """Not at all: the sign of an accelerator, which goes before a letter of the translation."""
 

@@ -6,27 +6,62 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from dragoman.types import Splitting
 from service.text.accelerators import find_accelerators
 from service.text.context import FoundTerm, TextContext
-from service.text.marked_text import MarkedText, MarkKind, Object, Shown
+from service.text.marked_text import MarkedText, MarkKind, Object, Shown, pair_nesting
 from service.text.numbers import NumberKind, find_numbers, short_numbers
-from service.text.patterns import find_spans
+from service.text.patterns import find_spans, named_partners
 
-_TAG = re.compile(r"<(/?)([\w:.-]+)")
 _ESCAPE = re.compile(r"\\(?:r\\n|[nrt])(?![a-z]*\{)")
 """Not the beginning of TeX's `\\textbf{`."""
 _BACKSLASH = re.compile(rf"{_ESCAPE.pattern}|\\")
-_EMPHASIS = re.compile(
-    r"(?<![\w*|])(?P<s>\*{1,3}|~~|\|{1,2}|'{2,3}|_{1,2})(?=[^\W_])"
-    r"(?:[^\s*~'_|]|(?<=\w)['_](?=\w)|[ ](?=\S)){1,200}+(?<=[\w.!?])(?P=s)(?![\w*~|])"
+_AROUND_WORDS = re.compile(
+    r"""
+      (?<![\w*|~=+^])(?P<open>(?P<brace>\{)?(?P<sign>\*{1,3}|~{1,2}|\|{1,2}|'{2,3}|_{1,2}|==|\+\+|\^\^|(?(brace)--|(?!))))
+      (?=[^\W_])(?:[^\s*~'_|=+^]|(?<=[^\W_])['_](?=[^\W_])|[ ](?=\S)){1,200}+(?<=[\w.!?])
+      (?P<close>(?P=sign)(?(brace)\}))(?![\w*~|=+^])
+    | (?P<link>\[\[[^\[\]|\n]{1,200}\||<https?://[^<>|\s]{1,500}\|)[^\[\]<>|\n]{1,200}+(?P<link_end>\]\]|>)
+    | (?P<label>!?\[)[^\[\]\n]{1,200}+(?P<address>\]\([^()\s]{1,500}+(?:\([^()\s]*+\))?(?:\s"[^"\n]*+")?\))
+    | (?P<command>\\[A-Za-z]++\*?\{)[^{}\n]{1,300}+(?P<command_end>\})
+    """,
+    re.VERBOSE,
 )
-_STRING = re.compile(r"%(?:\d+\$|\(\w+\))?[s@]|[%$#]?\{{1,2}\s?[\w.-]+\s?\}{1,2}")
-_LINK = re.compile(r"(\[\[[^\[\]|\n]{1,200}+\||<https?://[^<>|\s]{1,500}+\|)[^\[\]<>|\n]{1,200}+(\]\]|>)")
-"""Links of wikis and of Slack: only what is after the `|` is text."""
+"""Emphasis, links of which only the label or what is after the `|` is text, and commands of TeX."""
+_SIGN_AROUND_WORDS = re.compile(
+    r"[*_~|\\'=+^\](-](?:(?<=[*_~|\\])|(?<=')'|(?<==)=|(?<=\+)\+|(?<=\^)\^|(?<=-)-\}|(?<=\])\()"
+)
+_STRING = re.compile(r"%(?:\d+\$|\(\w+\))?[s@]|[%$#]?\{{1,2}\s?[\w.-]+\s?\}{1,2}|\\[A-Z]++\[\d++\]|§.")
 _NAME = re.compile(
-    r"(?<![\w.@$\#%&/\\-])(?:[a-z][a-z0-9]*+(?:_[a-z0-9]++)++|[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++)(?:\(\))?(?!\w)"
+    r"(?<![\w.@$\#%&/\\-])(?=[A-Za-z0-9]++(?:_|\(\))|[a-z0-9]{3,}+[A-Z][a-z0-9]{3})(?:[a-z][a-z0-9]*+(?:_[a-z0-9]++)++"
+    r"|[A-Z][A-Z0-9]*+(?:_[A-Z0-9]++)++|[a-z][a-z0-9]++(?:[A-Z][a-z0-9]++)++|[A-Za-z]\w*+(?=\(\)))(?:\(\))?(?!\w)"
 )
-"""Name of a program, such as `max_size`; `Leser_innen` is a word."""
+"""Name of a program, such as `max_size`, `maxSize`, `open()`; `Leser_innen` is a word."""
+_SIGN_OF_NAME = re.compile(r"[A-Z_(](?:(?<=[a-z0-9].)|(?<=_)|(?<=\()\))")
+_GENDER = re.compile(r"[/:*_(](?<=[^\W\d_]{3}.)-?in(?:nen)?\)?(?!\w)")
+"""Second half of `Leser/innen`: the model reads the word before it."""
+_COLUMN = re.compile(r"[ ]{3}(?<=\S   )[ ]*+(?=\S)")
+_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+(?:\r?\n\s*+|\r(?!\n)\s*+)")
+_FENCE = re.compile(r"^[ ]{0,3}(?:`{3,}+|~{3,}+)[^`\n]*+$", re.MULTILINE)
+_NOTE = re.compile(
+    r"[*†‡®©§ªº¹²³⁰⁴-⁹](?:(?<=[^\W_][^\W_*][*†‡®©])\*{0,2}+(?![\w*])|(?<=[^\W_][.!?%€)][*†‡®©])(?!\w)"
+    r"|(?<=[^\W\d_]{3}[§ªº])(?!\w)|(?:(?<=[^\W\d_]{3}[¹²³⁰⁴-⁹])|(?<=[^\W_][.!?)][¹²³⁰⁴-⁹]))(?:[,⁾]?[¹²³⁰⁴-⁹]){0,4}+⁾?(?!\w))"
+)
+"""A sign that refers to a note or to a right, at the end of a word; not the one of a unit."""
+_Kind = tuple[re.Pattern[str], re.Pattern[str], Shown, str | None]
+"""What occurs in each text that has one, the pattern, how it is shown, and what is put for it."""
+_KINDS: Sequence[_Kind] = (
+    (_COLUMN, _COLUMN, Shown.BREAK, None),
+    (_NOTE, _NOTE, Shown.NOTE, None),
+    (_SIGN_OF_NAME, _NAME, Shown.COPY, None),
+)
+_AROUND_GROUPS = {
+    "close": ("open", "close"),
+    "link_end": ("link", "link_end"),
+    "address": ("label", "address"),
+    "command_end": ("command", "command_end"),
+}
+_HALVES = (Shown.OPEN, Shown.CLOSE)
 _MIN_LETTERS = 2
 _MAX_BLANKS = 8
 
@@ -34,32 +69,41 @@ _MAX_BLANKS = 8
 def find_objects(marked: MarkedText, context: TextContext) -> MarkedText:
     """Return a text with the objects among its words. Its own objects come first."""
     text = marked.text
-    if marked.is_plain and "|" in text:
-        marked = replace(marked, objects=tuple(_links(text)))
     objects: Sequence[Object] = find_spans(text, context.pause)
+    objects = _with(list(_fences(text)), objects) if "```" in text or "~~~" in text else objects
+    for sign, pattern, shown, put in _kinds(context):
+        if sign.search(text) is not None:
+            found = (Object(*one.span(), shown, put=put, is_syntax=False) for one in pattern.finditer(text))
+            objects = _with(objects, found)
     objects = _with(objects, [Object(*span, is_syntax=False) for span in context.find_unknown(text)])
     objects = _with(objects, _identifiers(text, objects, context.pause))
     objects = _with(objects, _literal_breaks(text))
     terms = context.find_terms(text)
     objects = _with(objects, find_accelerators(text, is_message=context.is_message))
-    if "_" in text:
-        objects = _with(objects, (Object(*one.span(), is_syntax=False) for one in _NAME.finditer(text)))
-    if not (objects or terms or any(sign in text for sign in ("*", "_", "~~", "|", "''"))):
+    if not (objects or terms or _SIGN_AROUND_WORDS.search(text)):
         return marked
     if terms:
         objects = _with_terms(text, objects, terms, marked)
     objects = _without_marks(_free(objects, marked.objects), marked)
     has_pairs = any(mark.kind is not MarkKind.POINT for mark in marked.marks)
     has_pairs = has_pairs or any(each.shown is Shown.OPEN for each in marked.objects)
-    objects = objects if has_pairs else _with_pairs(text, objects)
+    objects = tuple(objects) if has_pairs else _with_pairs(text, objects)
     return replace(marked, objects=_joined(marked.objects, objects))
 
 
-def _links(text: str) -> Iterator[Object]:
-    """Yield both halves of each link."""
-    for number, found in enumerate(_LINK.finditer(text)):
-        yield Object(*found.span(1), Shown.OPEN, partner=2 * number + 1)
-        yield Object(*found.span(2), Shown.CLOSE, partner=2 * number)
+def _kinds(context: TextContext) -> Iterator[_Kind]:
+    yield from _KINDS
+    if context.source.startswith("de"):
+        yield _GENDER, _GENDER, Shown.NOTE, ""
+    if context.splitting is not Splitting.SENTENCES:
+        yield _LINE_BREAK, _LINE_BREAK, Shown.LINE, None
+
+
+def _fences(text: str) -> Iterator[Object]:
+    """Yield the blocks of code between lines of backticks or tildes."""
+    lines = list(_FENCE.finditer(text))
+    for first, last in zip(lines[::2], lines[1::2], strict=False):
+        yield Object(first.start(), last.end(), Shown.BREAK, is_syntax=False)
 
 
 def _identifiers(text: str, objects: Sequence[Object], pause: Callable[[], None]) -> Iterator[Object]:
@@ -104,6 +148,14 @@ def with_numbers(marked: MarkedText, numbers: Iterable[Object]) -> MarkedText:
     """Return a text with further objects, where these overlap none and have no mark in them."""
     free = _without_marks(_free(numbers, marked.objects), marked)
     return replace(marked, objects=_joined(marked.objects, free)) if free else marked
+
+
+def with_pairs(marked: MarkedText, halves: Sequence[Object]) -> MarkedText:
+    """Return a text with further pairs; without them where one overlaps an object, a mark or a pair."""
+    partners = [*(mark.partner for mark in marked.marks), *(each.partner for each in marked.objects)]
+    has_pairs = any(partner is not None for partner in partners)
+    is_free = len(_without_marks(_free(halves, marked.objects), marked)) == len(halves)
+    return replace(marked, objects=_joined(marked.objects, halves)) if is_free and not has_pairs else marked
 
 
 def _joined(first: Sequence[Object], second: Sequence[Object]) -> tuple[Object, ...]:
@@ -151,44 +203,52 @@ def _literal_breaks(text: str) -> Iterator[Object]:
         yield Object(*found.span(), Shown.BREAK)
 
 
-def _with_pairs(text: str, objects: Sequence[Object]) -> list[Object]:
-    """Return objects with those as pairs that are around words: tags, placeholders that touch, emphasis."""
-    pairs = [*_tag_pairs(text, objects), *_touching_pairs(text, objects)]
-    paired = list(objects)
-    for first, last in pairs:
-        paired[first] = replace(objects[first], shown=Shown.OPEN, partner=last)
-        paired[last] = replace(objects[last], shown=Shown.CLOSE, partner=first)
-    return list(_joined(paired, list(_emphasis(text, paired))))
+def _with_pairs(text: str, objects: Sequence[Object]) -> tuple[Object, ...]:
+    """Return objects with those as pairs that are around words and nest: tags, placeholders that touch,
+    emphasis, links.
+    """
+    named = named_partners(text, objects)
+    indices = [pair for pair in named.items() if pair[0] < pair[1]]
+    indices += (pair for pair in _touching_pairs(text, objects) if named.keys().isdisjoint(pair))
+    pairs = [*((objects[i], objects[j]) for i, j in indices), *_around_words(text, objects)]
+    if not pairs:
+        return tuple(objects)
+    halves = [
+        (one, shown, i) for i, pair in enumerate(pairs) for one, shown in zip(pair, _HALVES, strict=True)
+    ]
+    halves.sort(key=lambda half: _place(half[0]))
+    partners = pair_nesting((shown.value, i) for _, shown, i in halves)
+    places = {i: place for place, i in enumerate(sorted(partners))}
+    paired = [
+        replace(halves[i][0], shown=halves[i][1], partner=places[partners[i]]) for i in sorted(partners)
+    ]
+    found = _joined(_free(objects, paired), paired)
+    return _joined(found, list(_touching_breaks(text, found)))
 
 
-def _emphasis(text: str, others: Sequence[Object]) -> Iterator[Object]:
-    """Yield the pairs of emphasis that overlap no other object, and have no half of another pair in them."""
-    ends = [each.end for each in others]
-    halves = [each.start for each in others if each.shown in {Shown.OPEN, Shown.CLOSE}]
-    number = 0
-    for found in _EMPHASIS.finditer(text):
-        start, end = found.span("s")
-        last = found.end() - (end - start)
-        i, j = bisect_right(ends, start), bisect_right(ends, last)
-        is_apart = i == len(others) or others[i].start >= end
-        is_apart = is_apart and (j == len(others) or others[j].start >= found.end())
-        if is_apart and bisect_left(halves, end) == bisect_left(halves, last):
-            yield Object(start, end, Shown.OPEN, partner=number + 1)
-            yield Object(last, found.end(), Shown.CLOSE, partner=number)
-            number += 2
+def _touching_breaks(text: str, objects: Sequence[Object]) -> Iterator[Object]:
+    """Yield a break where a pair touches another one, and a text seems to end."""
+    for first, last in pairwise(objects):
+        if (first.shown, last.shown) == (Shown.CLOSE, Shown.OPEN) and first.end == last.start:
+            before, after = text[first.start - 1], text[last.end]
+            if after.isupper() and not before.isupper() and before.isalpha():
+                yield Object(first.end, first.end, Shown.BREAK, is_syntax=False)
 
 
-def _tag_pairs(text: str, objects: Sequence[Object]) -> Iterator[tuple[int, int]]:
-    """Yield the tags whose pair nests properly."""
-    opened: list[tuple[str, int]] = []
-    for i, each in enumerate(objects):
-        tag = _TAG.match(text, each.start, each.end)
-        if tag is None or each.shown is not Shown.COPY or text[each.end - 2 : each.end] == "/>":
-            continue
-        if not tag[1]:
-            opened.append((tag[2], i))
-        elif opened and opened[-1][0] == tag[2]:
-            yield opened.pop()[1], i
+def _around_words(text: str, others: Sequence[Object]) -> Iterator[tuple[Object, Object]]:
+    """Yield the halves of emphasis, links and commands that overlap no other object, or have it in them."""
+    if not _SIGN_AROUND_WORDS.search(text):
+        return
+    starts, ends = [each.start for each in others], [each.end for each in others]
+
+    def is_free(start: int, end: int) -> bool:
+        within = others[bisect_right(ends, start) : bisect_left(starts, end)]
+        return all(start <= one.start and one.end <= end and one.shown is not Shown.BREAK for one in within)
+
+    for found in _AROUND_WORDS.finditer(text):
+        first, last = (found.span(name) for name in _AROUND_GROUPS[found.lastgroup or ""])
+        if is_free(*first) and is_free(*last):
+            yield Object(*first), Object(*last)
 
 
 def _touching_pairs(text: str, objects: Sequence[Object]) -> Iterator[tuple[int, int]]:

@@ -24,7 +24,14 @@ MAX_SHOWN = 9
 """Stand-ins of one sentence."""
 STAND_IN = re.compile(r"%%|%(?P<number>\d+)\$s?|(?<!\d)%[sd]")
 
-_HIDDEN = {Shown.OPEN: MarkKind.OPEN, Shown.CLOSE: MarkKind.CLOSE, Shown.KEY: MarkKind.POINT}
+_HIDDEN = {
+    Shown.OPEN: MarkKind.OPEN,
+    Shown.CLOSE: MarkKind.CLOSE,
+    Shown.LINE: MarkKind.POINT,
+    Shown.NOTE: MarkKind.POINT,
+    Shown.KEY: MarkKind.POINT,
+}
+_TAGS = ("{%", "{\\", "<", "[", "\\")
 _ORDERED = {Shown.STRING: "%s", Shown.NUMBER: "%d"}
 _MAX_BESIDE = 10
 """Characters in which the neighbour of a hidden object is looked for beyond other objects."""
@@ -291,7 +298,7 @@ class _Builder:
         self._write(f"{' ' if letters[0] else ''}{text}{' ' if letters[1] else ''}")
         self.runs.append(Run(start, self.length, extent, is_copy=False))
         is_space = self.part.marked.text[extent.start : extent.end].lower() in _SPACES
-        is_tag = self.part.marked.text.startswith(("{%", "{\\", "<"), extent.start)
+        is_tag = found.shown is Shown.TAG or self.part.marked.text.startswith(_TAGS, extent.start)
         self.stand_ins.append(StandIn(i, text, extent, Span(start, self.length), *letters, is_space, is_tag))
 
     def _hide(self, i: int, found: Object) -> None:
@@ -299,11 +306,14 @@ class _Builder:
         self.object_indices[i] = len(self.movables)
         touches = self._touches(found.start)
         is_point = kind is MarkKind.POINT and found.shown is not Shown.KEY
-        if is_point and found.end == self.part.extent.end:
+        if is_point and found.shown is not Shown.LINE and found.end == self.part.extent.end:
             self._drop_last_spaces()
         self._move(i, kind, Span(found.start, found.end), found, keeps_order=found.shown in _ORDERED)
         self.at = found.end
-        if not is_point:
+        if found.shown is Shown.LINE:
+            self.runs.append(Run(self.length, self.length + 1, Span(found.start, found.end), is_copy=False))
+            self._write(" ")
+        if not is_point or found.shown is Shown.LINE:
             return
         following = self.part.marked.text[found.end : min(found.end + 1, self.part.extent.end)]
         if touches and _is_letter(following):
@@ -318,7 +328,14 @@ class _Builder:
         before = text[max(0, extent.start - _MAX_BESIDE) : extent.start].rstrip(OBJECT)[-1:]
         after = text[extent.end : extent.end + _MAX_BESIDE].lstrip(OBJECT)[:1]
         is_attached = before.isspace() and not after.isspace()
-        is_in_word = before != "" and after != "" and is_word_character(before) and is_word_character(after)
+        is_line = found is not None and found.shown is Shown.LINE
+        is_in_word = (
+            not is_line
+            and before != ""
+            and after != ""
+            and is_word_character(before)
+            and is_word_character(after)
+        )
         is_key = found is not None and found.shown is Shown.KEY
         key = written_accelerator(text, found)[1] if found is not None and is_key else ""
         head = self.length, kind, index, found is not None, None

@@ -61,7 +61,7 @@ PROTECTED = {
         "a-b.co.uk/x?y=1",
         "www.a.de",
     ],
-    "__init__ und @@name@@ und [[1]]": ["__init__", "@@name@@", "[[1]]"],
+    "__NAME__ und @@name@@ und [[1]]": ["__NAME__", "@@name@@", "[[1]]"],
     "Ja\n==WEBLATE_PART==\nNein == a ==": ["==WEBLATE_PART=="],
     "<@U12> an <#C1|alle>, <!here>, <:hund:12> <t:16:R>": [
         "<@U12>",
@@ -122,7 +122,7 @@ def test_placeholders_addresses_paths_and_code_are_protected(text: str) -> None:
             "src/a.py",
             "--dry-run",
             "--level=3",
-            "__init__",
+            "__NAME__",
             "@@a@@",
         ),
     ],
