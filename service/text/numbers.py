@@ -60,6 +60,12 @@ _SHAPES = re.compile(
     | (?<![\w+])\+\d{{1,3}}+(?=(?:[ ./()-]{{0,3}}\d){{7}})                              # telephone
       (?:[ ./()-]{{1,3}}\d{{1,14}}+){{1,5}}(?![\w-])
     | (?<![\w-])(?=(?:-?\d){{9}})\d++(?:-\d++){{2,}}+(?:-X)?(?![\w-])                   # ISBN
+    | (?<==)\d{{1,4}}+(?:,\d{{1,4}}+)+(?![\w.,])                                             # list
+    | (?<=[\[{{\"'„“”»«])\d{{1,4}}+(?:,\d{{1,4}}+)+(?=[\]}}\"'“”»«])
+    | (?<![{_L}_.,])(?P<one>\d{{1,2}}+),(?P<two>\d{{1,2}}+)(?=[ ](?:  # list
+      (?:und|oder|and|or)[ ](?P<three>\d{{1,3}}+)(?![.,]?\d|[ ]?[%€$])|[a-zß-ÿ]{{4,}}+))
+    | (?<![{_L}_.,-])(?!\d{{1,2}}\.\d{{1,2}}\.)\d{{1,5}}+(?:[./]\d{{1,5}}+){{2,4}}-\d{{1,2}}
+      (?![{_L}_.,-]?\d|[{_L}_])  # number of a person or a firm
     | {_B}[A-Za-z]{{0,10}}\d{{9,}}+[A-Za-z]{{0,3}}+{_E}
     | {_B}[A-Z]{{2,5}}-(?=[A-Z-]{{0,20}}\d{{3}})[A-Z0-9]++(?:-[A-Z0-9]++){{0,15}}+(?![{_L}_-])  # article
     | (?<![{_L}_.,])[-\u2212]?\d{{1,3}}\.\d{{4,}}+(?:,[ ]?[-\u2212]?\d{{1,3}}\.\d{{4,}}+)++    # coordinates
@@ -99,6 +105,7 @@ _NUMBER = re.compile(
 _SHORT_NUMBER = re.compile(
     r"[('\"\u201e\u201c\u201a\u00bb\u00ab\[]*(\d{1,8})[a-z]{0,3}[)'\"\u201c\u201d\u2019\u00ab\u00bb\].,;:!?%]*"
 )
+_PLURAL = re.compile(r"(?<!\w)[A-ZÄÖÜ][a-zäöüß]{3,}n \Z")
 _LONG = re.compile(rf"\d{{{_LONG_DIGITS}}}")
 _DIGIT = re.compile(r"\d")
 _MASK = "\ufffc"
@@ -117,7 +124,8 @@ def find_numbers(
     if _DIGIT.search(text) is None:
         return ()
     masked = mask(text, objects)
-    found = [Number(*one.span(), NumberKind.IDENTIFIER) for one in find_all(_SHAPES, masked, pause)]
+    shapes = (one for one in find_all(_SHAPES, masked, pause) if one["one"] is None or _is_list(masked, one))
+    found = [Number(*one.span(), NumberKind.IDENTIFIER) for one in shapes]
     masked = mask(masked, (one[:2] for one in found))
     mixtures = list(_find_mixtures(find_all(_TOKEN, masked, pause), masked))
     masked = mask(masked, mixtures)
@@ -143,6 +151,15 @@ def short_numbers(text: str) -> list[str] | None:
         found.append(short[1])
         last = i
     return None if "::" in text else sorted(found)
+
+
+def _is_list(text: str, found: re.Match[str]) -> bool:
+    """Return whether integers rise, and are before a further one or after a noun in the plural."""
+    one, two, three = (int(digits or 999) for digits in found.group("one", "two", "three"))
+    is_counted = found["three"] is not None or _PLURAL.search(
+        text[max(0, found.start() - 30) : found.start()]
+    )
+    return 0 < one < two < three and bool(is_counted)
 
 
 def _kind(found: re.Match[str]) -> NumberKind:
