@@ -49,8 +49,9 @@ class Lexeme:
 
 _EMPTY_END_TAG = "</>"
 _SECTION = "<![CDATA["
+_NO_TOKEN = re.compile(r"</>|<%(?:[^%]|%(?!>))*+%>")
 _RESTART_POINTS = re.compile(
-    rf"<!\[CDATA\[|<(?:{'|'.join(sorted(RAW_TEXT_WITH_SCRIPTS))})(?=[\t\n\f\r />])", re.IGNORECASE
+    rf"<!\[CDATA\[|<\?|<(?:{'|'.join(sorted(RAW_TEXT_WITH_SCRIPTS))})(?=[\t\n\f\r />])", re.IGNORECASE
 )
 """Markup after which the tokenizer may have to start again."""
 
@@ -110,12 +111,16 @@ class _Lexer:
             yield Lexeme(LexemeKind.OTHER, _EMPTY_END_TAG)
 
     def _texts(self, num_chars: int) -> Iterator[Lexeme]:
-        """Yield text of this many characters, and each `</>` that divides it."""
+        """Yield text of this many characters, and each `</>` and `<% %>` that divides it."""
         while num_chars > 0:
             end = self._at + num_chars
             if not self._raw_text:
-                found = self._html.find(_EMPTY_END_TAG, self._at, end + len(_EMPTY_END_TAG) - 1)
-                end = end if found < 0 else found
+                found = _NO_TOKEN.search(self._html, self._at, end + len(_EMPTY_END_TAG) - 1)
+                if found is not None and found.start() == self._at and found[0] != _EMPTY_END_TAG:
+                    self._at, num_chars = found.end(), num_chars - len(found[0])
+                    yield Lexeme(LexemeKind.OTHER, found[0])
+                    continue
+                end = end if found is None else found.start()
             raw = self._html[self._at : end]
             self._at, num_chars = end, num_chars - len(raw)
             yield self._text(raw, Characters(raw, raw))
@@ -150,12 +155,16 @@ class _Lexer:
                 if self._num_foreign and raw.startswith(_SECTION):
                     end = self._html.find("]]>", self._at)
                     raw = self._html[self._at :] if end < 0 else self._html[self._at : end + 3]
+                if raw.startswith("<?") and (end := self._html.find("?>", self._at)) >= 0:
+                    raw = self._html[self._at : end + 2]  # of PHP, whose code may hold a `>`
                 return Lexeme(LexemeKind.OTHER, raw)
 
     def _needs_restart(self, token: Token) -> bool:
         """Return whether the tokenizer would misread what follows this token."""
         if token.type is TokenType.START_TAG:
             return token.tag in RAW_TEXT_WITH_SCRIPTS and not self._raw_text
+        if (token.source or "").startswith("<?"):
+            return True
         return self._num_foreign > 0 and (token.source or "").startswith(_SECTION)
 
 

@@ -1,5 +1,6 @@
 """Converts HTML to tokens."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -124,6 +125,14 @@ class _OpenElements:
         return start
 
 
+_NOTE_ELEMENTS = frozenset(["a", "b", "i", "span", "sup"])
+_MAX_OF_NOTE = 8
+"""Tags and texts of a reference to a note, at most."""
+_NOTE = re.compile(r"\s*[\[(]?(?:\d{1,3}(?:[,;\u2013-]\s?\d{1,3}){0,5}|[^\W\d_]|[*†‡§®©™]{1,3})[\])]?\s*")
+_NOTED = re.compile(r"(?:[^\W\d_]{3}|\w[.,;:!?)\"“”»«])\Z")
+_VALUE = re.compile(r"<%[=-](?!-)|<\?(?:=|php\s+echo\b)")
+_STATEMENT = re.compile(r"<!doctype|<%(?![#-])|<\?(?:php)?\s", re.IGNORECASE)
+"""A doctype, and a statement of a template, which parts texts; not a comment."""
 _NOTHING = InlineItem(TokenKind.POINT)
 
 
@@ -189,8 +198,10 @@ class _Rules:
     def tag(self, lexeme: Lexeme, partner: int | None) -> InlineItem:
         """Return the token of a single tag, or of a lexeme that is not a tag."""
         if lexeme.kind is LexemeKind.OTHER:
-            is_doctype = lexeme.raw[:9].lower() == "<!doctype"
-            return InlineItem(TokenKind.BREAK if is_doctype else TokenKind.POINT, raw=lexeme.raw)
+            if _VALUE.match(lexeme.raw):
+                return InlineItem(TokenKind.WORD, raw=lexeme.raw)
+            is_break = _STATEMENT.match(lexeme.raw) is not None
+            return InlineItem(TokenKind.BREAK if is_break else TokenKind.POINT, raw=lexeme.raw)
         if self.splits(lexeme.name):
             return InlineItem(TokenKind.BREAK, raw=lexeme.raw)
         is_start = lexeme.kind is LexemeKind.START
@@ -207,14 +218,33 @@ def _merge_ignored(
 ) -> Iterator[tuple[int, InlineItem]]:
     """Yield positions of lexemes, each with the token of an ignored element that begins there, if any."""
     end = 0
+    before = ""
     for i, lexeme in zip(count(), lexemes, strict=False):
         if i < end:
             continue
+        if lexeme.kind is LexemeKind.TEXT:
+            before = lexeme.characters.text
+        elif rules.splits(lexeme.name):
+            before = ""
         if rules.ignores(lexeme):
             end = nesting.ends[i]
             yield i, rules.ignored("".join(lexeme.raw for lexeme in lexemes[i:end]), lexeme.name)
+        elif lexeme.kind is LexemeKind.START and _is_note(
+            lexemes[i : min(nesting.ends[i], i + _MAX_OF_NOTE)], before
+        ):
+            end = nesting.ends[i]
+            yield i, InlineItem(TokenKind.POINT, raw="".join(lexeme.raw for lexeme in lexemes[i:end]))
         else:
             yield i, _NOTHING
+
+
+def _is_note(lexemes: Sequence[Lexeme], before: str) -> bool:
+    """Return whether an element is a raised reference to a note, after a word or the end of a sentence."""
+    if lexemes[0].name not in _NOTE_ELEMENTS or all(lexeme.name != "sup" for lexeme in lexemes):
+        return False
+    text = "".join(lexeme.characters.text for lexeme in lexemes)
+    is_of_note = all(lexeme.kind is LexemeKind.TEXT or lexeme.name in _NOTE_ELEMENTS for lexeme in lexemes)
+    return is_of_note and _NOTE.fullmatch(text) is not None and _NOTED.search(before) is not None
 
 
 def _text(lexeme: Lexeme, *, keeps_space: bool) -> InlineItem:

@@ -16,6 +16,7 @@ from service.text.reading import ReadText
 
 _IN_REFERENCE = re.compile(r"[\w#]")
 _MAX_REFERENCE_CHARS = 40
+_EXPRESSION = re.compile(r"\{\{[^{}\n]{1,200}+\}\}|\{[%#][^%#\n]{1,200}+[%#]\}")
 
 
 class _Stretch(NamedTuple):
@@ -102,7 +103,16 @@ class _Writer:
                 yield from self.marks_until(at, stretch)
 
     def _escape(self, text: str) -> str:
-        return escape(text, self.language).replace(NO_BREAK_SPACE, self.no_break_space)
+        """Escape words, but no expression of a template that the source wrote otherwise."""
+        pieces, at = list[str](), 0
+        for found in _EXPRESSION.finditer(text):
+            start = self.read.marked.text.find(found[0])
+            if start >= 0:
+                raw = _raw(self.read, Span(start, start + len(found[0])))
+                pieces += (escape(text[at : found.start()], self.language), raw)
+                at = found.end()
+        pieces.append(escape(text[at:], self.language))
+        return "".join(pieces).replace(NO_BREAK_SPACE, self.no_break_space)
 
     def marks_until(self, at: int, stretch: _Stretch | None) -> Iterator[str]:
         """Yield the remaining marks up to a position of the translation, with their white space."""
