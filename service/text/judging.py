@@ -66,6 +66,8 @@ def match_stand_ins(stand_ins: Sequence[StandIn], translated: str, target: Span)
     return Match(tuple(found), frozenset(missing))
 
 
+_MAX_ENDING = 2
+"""Letters that the ending of a name has; more are a word of their own."""
 _ORDERED = "ordered"
 _KEYS: Mapping[str, str] = {"%s": _ORDERED, "%d": _ORDERED}
 
@@ -89,6 +91,7 @@ def _with_blanks(stand_in: StandIn, translated: str, span: Span, target: Span) -
         start -= 1
     elif any(map(is_word_character, translated[max(target.start, start - 1) : start])):
         return None
+    after = after if len(after) <= _MAX_ENDING else ""
     if stand_in.after and translated.startswith(f" {after}", end, target.end):
         end += 1
     else:

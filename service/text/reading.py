@@ -26,6 +26,7 @@ SPACES = "\t\n\f\r "
 _RUN = re.compile(f"[{SPACES}]+|[^{SPACES}]+")
 _LINK = re.compile(r"</?a[\s/>]", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s|/\\·•,;:>»<«–—-]*")  # noqa: RUF001 -- a dash
+_WITHOUT_TEXT = re.compile(r"(?:<[^>]*+>|&lt;(?:(?!&gt;).)*+&gt;|\s++)++", re.DOTALL)
 _MIN_LETTERS = 2
 _MARK_KINDS = {
     TokenKind.OPEN: MarkKind.OPEN,
@@ -265,7 +266,8 @@ class _TextBuilder:
             self._add_characters("\n", [item.raw])
             self.is_folded = not self.keeps_space
         elif item.kind is TokenKind.WORD:
-            self.objects.append(Object(at, at + 1, Shown.COPY, number))
+            shown = Shown.TAG if item.is_blank or _WITHOUT_TEXT.fullmatch(item.raw) else Shown.COPY
+            self.objects.append(Object(at, at + 1, shown, number))
             self._add_characters(OBJECT, [item.raw])
         else:
             self.marks.append(Mark(at, _MARK_KINDS[item.kind], number, None, item.keeps_order))
