@@ -326,6 +326,11 @@ class _NodePlacer:
             last = min(_word_end(self._translated, last), within.end)
             if self._text[node.source.end - 1] not in _CLAUSE_SIGNS:
                 last = first + len(self._translated[first:last].rstrip(_CLAUSE_SIGNS))
+        if node.opens is not None and self._text[node.source.start] not in _CLAUSE_SIGNS:
+            words = self._translated[first:last].lstrip(_CLAUSE_SIGNS)
+            first = (
+                last - len(words.lstrip() if len(words) < last - first else words) if words.strip() else first
+            )
         return Span(first, max(first, last))
 
     def _skip_back(self, at: int, start: int) -> int:
