@@ -13,10 +13,11 @@ from service.text.marked_text import Object, Shown
 from service.text.no_break_spaces import has_no_break_space
 from service.text.number_changes import NumberChanges, number_forms
 from service.text.numbers import Number
-from service.text.objects import with_numbers
+from service.text.objects import with_numbers, with_pairs
 from service.text.outcome import Check, CheckFailure
 from service.text.patterns import find_spans
 from service.text.placement import moving_in
+from service.text.quotes import has_lost_quotes, quote_objects, with_quotes
 from service.text.showing import MarkedPart, ShownText, StandIn, show
 
 MAX_TRIALS = 3
@@ -174,6 +175,9 @@ class _Judge:
             retried = self._retry(match.missing | cut, ())
             if retried is not None:
                 return retried
+        text = with_quotes(self._words, text)
+        if text != translation.text:
+            translation = replace(translation, text=text)
         piece = translated_piece(shown, self.extent, moving, match.found, translation)
         return self._checked(piece, has_stand_ins=bool(stand_ins) or shown.trial > 1)
 
@@ -184,13 +188,23 @@ class _Judge:
             retried = self._retry(self._starts(), ())
             if retried is not None:
                 return retried
+        if has_lost_quotes(self._words, piece.text) and (
+            retried := self._retry(frozenset(), (), has_quotes=False)
+        ):
+            return retried
         changes = self._number_changes(piece)
         if not changes:
             return piece
         numbers = changes.missing or self._numbers()
         return self._retry(frozenset(), numbers) or replace(piece, failed=(_failure(piece, self, changes),))
 
-    def _retry(self, missing: frozenset[int], numbers: Sequence[Number]) -> Piece | ShownText | None:
+    @property
+    def _words(self) -> str:
+        return self.shown.part.marked.text[self.extent.start : self.extent.end]
+
+    def _retry(
+        self, missing: frozenset[int], numbers: Sequence[Number], *, has_quotes: bool = True
+    ) -> Piece | ShownText | None:
         """Return the next trial of the segment; None if it would be the same again."""
         shown = self.shown
         if shown.trial == MAX_TRIALS or not self.context.shows_objects:
@@ -198,7 +212,7 @@ class _Judge:
         if shown.trial > 1:
             numbers = self._numbers()  # the last call must not change those either that were right
         marked = shown.part.marked
-        words = marked.text[self.extent.start : self.extent.end]
+        words = self._words
         forms = number_forms(self.context.source, self.context.target)
         found = [
             Object(
@@ -209,7 +223,10 @@ class _Judge:
             )
             for number in numbers
         ]
-        part = MarkedPart(with_numbers(marked, found), self.extent, self.marks, shown.part.language)
+        numbered = with_numbers(marked, found)
+        if not has_quotes:
+            numbered = with_pairs(numbered, [*quote_objects(words, self.extent.start, self.context.target)])
+        part = MarkedPart(numbered, self.extent, self.marks, shown.part.language)
         everything = _starts(part)
         before = shown.hidden & everything
         hidden = everything if shown.trial > 1 or missing == everything else before | missing
@@ -234,11 +251,10 @@ class _Judge:
         return bool(_syntax(target) - _syntax(source))
 
     def _number_changes(self, piece: Piece) -> NumberChanges:
-        source = self.shown.part.marked.text[self.extent.start : self.extent.end]
         marked, shift = self.shown.part.marked, self.extent.start
         objects = [marked.objects[i] for i in marked.objects_in(*self.extent)]
         return number_forms(self.context.source, self.context.target).compare(
-            source,
+            self._words,
             piece.text,
             [(one.start - shift, one.end - shift) for one in objects],
             [put[:2] for put in piece.objects],
@@ -246,8 +262,7 @@ class _Judge:
         )
 
     def _numbers(self) -> tuple[Number, ...]:
-        words = self.shown.part.marked.text[self.extent.start : self.extent.end]
-        return number_forms(self.context.source, self.context.target).find(words, self.context.read)
+        return number_forms(self.context.source, self.context.target).find(self._words, self.context.read)
 
 
 def is_right(shown: ShownText, translation: Translation, context: TextContext) -> bool:
@@ -256,6 +271,10 @@ def is_right(shown: ShownText, translation: Translation, context: TextContext) -
         return False
     if not context.shows_objects and not context.has_prefix:
         return True
+    if any(
+        has_lost_quotes(each.source, each.text) for each in translation.segments if each.source != each.text
+    ):
+        return False
     forms = number_forms(context.source, context.target)
     return not any(
         forms.compare(segment.source, segment.text, read=context.read)
