@@ -22,13 +22,23 @@ def check_syntax(
     source: str, target: str, pause: Callable[[], None] = never_pause
 ) -> tuple[CheckFailure, ...]:
     """Return failures that would break a program or a page: placeholders, tags, ICU syntax, emptiness."""
+    failures = check_form(source, target)
+    return failures or check_added(source, target, pause)
+
+
+def check_form(source: str, target: str) -> tuple[CheckFailure, ...]:
+    """Return failures of a translation that is empty, or an ICU message no longer."""
     if has_letters(source) and not target.strip():
         return (CheckFailure(Check.EMPTY, "the translation is empty"),)
+    return () if source == target else _check_icu(source, target)
+
+
+def check_added(
+    source: str, target: str, pause: Callable[[], None] = never_pause
+) -> tuple[CheckFailure, ...]:
+    """Return failures of placeholders and tags: those that only one of two texts has."""
     if source == target:
         return ()
-    failures = _check_icu(source, target)
-    if failures:
-        return failures
     spans = find_spans(source, pause), find_spans(target, pause)
     return (*_check_tags(source, target, *spans), *_check_placeholders(source, target, *spans))
 

@@ -15,11 +15,13 @@ from itertools import islice
 from dragoman.errors import InputError
 from dragoman.pipeline.assembly import joint_finish_reason
 from dragoman.types import Alternative, FinishReason, SegmentTranslation, Span, Splitting, Translation
-from service.text.checks import check_length, check_syntax
+from service.text.checks import check_added, check_form, check_length
 from service.text.context import TextContext
+from service.text.entities import References, read_references
 from service.text.icu_messages import IcuMessage, icu_message
 from service.text.icu_parser import IcuSyntaxError, has_branches
 from service.text.joining import (
+    JoinedText,
     Piece,
     first_translation,
     join_pieces,
@@ -91,7 +93,8 @@ class TextPlan:
         self._taken += translations
         if self._slots == [self._first] and self._is_right(translations[0]):
             self._slots = []
-            self._outcome = self._checked(MarkedText(translations[0].text), translations[0], ())
+            joined = JoinedText(MarkedText(translations[0].text), ())
+            self._outcome = self._checked(joined, translations[0], ())
             return
         remaining = iter(translations)
         slots: list[Piece | ShownText] = []
@@ -150,11 +153,11 @@ class TextPlan:
         joined = join_pieces(self._source, pieces)
         failed = tuple(failure for piece in pieces for failure in piece.failed)
         if len(self._taken) != 1:
-            return self._checked(joined.marked, joint_translation(self._taken, joined), failed)
+            return self._checked(joined, joint_translation(self._taken, joined), failed)
         [first] = self._taken
         others = (self._restored(other) for other in first.alternatives[1:])
         translation = first_translation(first, joined, [other for other in others if other is not None])
-        return self._checked(joined.marked, translation, failed)
+        return self._checked(joined, translation, failed)
 
     def _restored(self, other: Alternative) -> Alternative | None:
         """Return another hypothesis with the objects of the text; None if it lacks some."""
@@ -162,17 +165,19 @@ class TextPlan:
         return None if text is None else Alternative(text, other.score)
 
     def _checked(
-        self, translated: MarkedText, translation: Translation, failed: tuple[CheckFailure, ...]
+        self, joined: JoinedText, translation: Translation, failed: tuple[CheckFailure, ...]
     ) -> TextOutcome:
         """Return a translation with its checks, or the source if one failed that would break a program."""
-        context = self._context
+        context, translated = self._context, joined.marked
         syntax: tuple[CheckFailure, ...] = ()
         if context.placeholders is PlaceholderMode.AUTO and (
             context.is_message or context.has_prefix or self._source.objects
         ):
-            syntax = check_syntax(self._marked.text, translated.text, context.pause)
-        if syntax and (terms := [term[:2] for term in context.find_terms(self._marked.text)]):
-            syntax = check_syntax(masked(self._marked.text, terms), translated.text, context.pause)
+            objects = [(each.start, each.end) for each in self._source.objects]
+            words, put = masked(self._marked.text, objects), masked(translated.text, joined.puts)
+            syntax = check_form(self._marked.text, translated.text) or check_added(words, put, context.pause)
+            if syntax and (terms := [term[:2] for term in context.find_terms(words)]):
+                syntax = check_added(masked(words, terms), put, context.pause)
         if context.is_message:
             syntax = syntax or check_length(self._marked.text, translated.text)
         if syntax and not context.has_prefix:
@@ -253,7 +258,7 @@ class IcuPlan:
             failed = failed if self._problem is None else (self._problem,)
             return TextOutcome(self._marked, None, failed, TextOrigin.SOURCE, rejection=rejection)
         written = self._message.rebuild([outcome.marked for outcome in outcomes])
-        if syntax := check_syntax(self._marked.text, written.text, self._pause):
+        if syntax := check_form(self._marked.text, written.text):
             return TextOutcome(self._marked, None, syntax, TextOrigin.SOURCE)
         parts = [outcome.translation for outcome in outcomes if outcome.translation is not None]
         return _translated(written, _message_translation(written.text, parts), failed)
@@ -268,7 +273,41 @@ def _message_translation(text: str, parts: Sequence[Translation]) -> Translation
     return Translation(text, score, reason, (), (Alternative(text, score),), min(confidences, default=None))
 
 
-Plan = TextPlan | IcuPlan
+class ReferencePlan:
+    """Calls for a plain text with character references, which the model sees as the characters."""
+
+    can_stream = False
+
+    def __init__(self, references: References, marked: MarkedText, context: TextContext) -> None:
+        """Plan the text that the references mean."""
+        self._references = references
+        self._marked = marked
+        self._plan = plan_text(MarkedText(references.text), context)
+
+    @property
+    def calls(self) -> list[ShownText]:
+        """See `TextPlan`."""
+        return self._plan.calls
+
+    def take(self, outcomes: Iterator[Translation | InputError]) -> None:
+        """See `TextPlan`."""
+        self._plan.take(outcomes)
+
+    def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
+        """See `TextPlan`."""
+        del segment
+        return None
+
+    @property
+    def outcome(self) -> TextOutcome:
+        """See `TextPlan`."""
+        found = self._plan.outcome
+        translation = found.translation and self._references.write_translation(found.translation)
+        written = MarkedText(self._references.write(found.marked.text))
+        return replace(found, marked=self._marked if found.is_source else written, translation=translation)
+
+
+Plan = TextPlan | IcuPlan | ReferencePlan
 
 
 def plan_text(marked: MarkedText, context: TextContext) -> Plan:
@@ -278,5 +317,9 @@ def plan_text(marked: MarkedText, context: TextContext) -> Plan:
         marked: the text, as its reader returned it.
         context: languages, kind and model of the text.
     """
+    if context.shows_objects and "&" in marked.text and marked.is_plain:
+        references = read_references(marked.text)
+        if references is not None:
+            return ReferencePlan(references, marked, context)
     is_icu = context.shows_objects and has_branches(marked.text)
     return IcuPlan(marked, context) if is_icu else TextPlan(marked, context)
