@@ -63,7 +63,7 @@ _SHAPES = re.compile(
     | (?<==)\d{{1,4}}+(?:,\d{{1,4}}+)+(?![\w.,])                                             # list
     | (?<=[\[{{\"'„“”»«])\d{{1,4}}+(?:,\d{{1,4}}+)+(?=[\]}}\"'“”»«])
     | (?<![{_L}_.,])(?P<one>\d{{1,2}}+),(?P<two>\d{{1,2}}+)(?=[ ](?:  # list
-      (?:und|oder|and|or)[ ](?P<three>\d{{1,3}}+)(?![.,]?\d|[ ]?[%€$])|[a-zß-ÿ]{{4,}}+))
+      (?:und|oder|and|or)[ ](?P<three>\d{{1,3}}+)(?![.,]?\d|[ ]?[%€$])|sind\b|[a-zß-ÿ]{{3,}}+(?<=[en]n)\b))
     | (?<![{_L}_.,-])(?!\d{{1,2}}\.\d{{1,2}}\.)\d{{1,5}}+(?:[./]\d{{1,5}}+){{2,4}}-\d{{1,2}}
       (?![{_L}_.,-]?\d|[{_L}_])  # number of a person or a firm
     | {_B}[A-Za-z]{{0,10}}\d{{9,}}+[A-Za-z]{{0,3}}+{_E}
@@ -105,7 +105,8 @@ _NUMBER = re.compile(
 _SHORT_NUMBER = re.compile(
     r"[('\"\u201e\u201c\u201a\u00bb\u00ab\[]*(\d{1,8})[a-z]{0,3}[)'\"\u201c\u201d\u2019\u00ab\u00bb\].,;:!?%]*"
 )
-_PLURAL = re.compile(r"(?<!\w)[A-ZÄÖÜ][a-zäöüß]{3,}n \Z")
+_NOUN = re.compile(r"(?<!\w)[A-ZÄÖÜ][a-zäöüß]{3,} \Z")
+"""Before a verb in the plural."""
 _LONG = re.compile(rf"\d{{{_LONG_DIGITS}}}")
 _DIGIT = re.compile(r"\d")
 _MASK = "\ufffc"
@@ -154,11 +155,9 @@ def short_numbers(text: str) -> list[str] | None:
 
 
 def _is_list(text: str, found: re.Match[str]) -> bool:
-    """Return whether integers rise, and are before a further one or after a noun in the plural."""
+    """Return whether integers rise, before a further one, or between a noun and a verb in the plural."""
     one, two, three = (int(digits or 999) for digits in found.group("one", "two", "three"))
-    is_counted = found["three"] is not None or _PLURAL.search(
-        text[max(0, found.start() - 30) : found.start()]
-    )
+    is_counted = found["three"] is not None or _NOUN.search(text[max(0, found.start() - 30) : found.start()])
     return 0 < one < two < three and bool(is_counted)
 
 

@@ -212,7 +212,7 @@ _HTML = (
 )
 _ALONE = re.compile(
     rf"<(?:/|(?:{_HTML})\s*>|\d{{1,3}}+>|[^<>=/]++[=/])|\(/|\{{(?:/|[^=]++=)"
-    r"|\[(?:/|[^\]=]++=|[^\W\d_]{2,}+\.[^\W\d_]{2})"
+    r"|\[(?:/|[^\]=]++(?:=|(?<=/)\])|[^\W\d_]{2,}+\.[^\W\d_]{2})"
 )
 """Beginning of a tag that is one without another half, too; `[sic]` is not."""
 _CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
