@@ -61,7 +61,8 @@ _SHAPES = re.compile(
       (?:[ ./()-]{{1,3}}\d{{1,14}}+){{1,5}}(?![\w-])
     | (?<![\w-])(?=(?:-?\d){{9}})\d++(?:-\d++){{2,}}+(?:-X)?(?![\w-])                   # ISBN
     | (?<==)\d{{1,4}}+(?:,\d{{1,4}}+)+(?![\w.,])                                             # list
-    | (?<=[\[{{\"'„“”»«])\d{{1,4}}+(?:,\d{{1,4}}+)+(?=[\]}}\"'“”»«])
+    | (?:(?<=[\[{{])|(?<=[\"'„“”»«])(?!\d{{1,3}}(?:,\d{{3}})++(?![\d,])))
+      \d{{1,4}}+(?:,\d{{1,4}}+)+(?=[\]}}\"'“”»«])
     | (?<![{_L}_.,])(?P<one>\d{{1,2}}+),(?P<two>\d{{1,2}}+)(?=[ ](?:  # list
       (?:und|oder|and|or)[ ](?P<three>\d{{1,3}}+)(?![.,]?\d|[ ]?[%€$])|sind\b|[a-zß-ÿ]{{3,}}+(?<=[en]n)\b))
     | (?<![{_L}_.,-])(?!\d{{1,2}}\.\d{{1,2}}\.)\d{{1,5}}+(?:[./]\d{{1,5}}+){{2,4}}-\d{{1,2}}
@@ -106,7 +107,6 @@ _SHORT_NUMBER = re.compile(
     r"[('\"\u201e\u201c\u201a\u00bb\u00ab\[]*(\d{1,8})[a-z]{0,3}[)'\"\u201c\u201d\u2019\u00ab\u00bb\].,;:!?%]*"
 )
 _NOUN = re.compile(r"(?<!\w)[A-ZÄÖÜ][a-zäöüß]{3,} \Z")
-"""Before a verb in the plural."""
 _LONG = re.compile(rf"\d{{{_LONG_DIGITS}}}")
 _DIGIT = re.compile(r"\d")
 _MASK = "\ufffc"
@@ -155,10 +155,10 @@ def short_numbers(text: str) -> list[str] | None:
 
 
 def _is_list(text: str, found: re.Match[str]) -> bool:
-    """Return whether integers rise, before a further one, or between a noun and a verb in the plural."""
+    """Return whether integers rise after a noun, before a further one or a verb in the plural."""
     one, two, three = (int(digits or 999) for digits in found.group("one", "two", "three"))
-    is_counted = found["three"] is not None or _NOUN.search(text[max(0, found.start() - 30) : found.start()])
-    return 0 < one < two < three and bool(is_counted)
+    is_counted = _NOUN.search(text[max(0, found.start() - 30) : found.start()]) is not None
+    return 0 < one < two < three and is_counted
 
 
 def _kind(found: re.Match[str]) -> NumberKind:
