@@ -9,7 +9,7 @@ from itertools import count
 from service.text import html_names
 from service.text.html_lexemes import Lexeme, LexemeKind, lex
 from service.text.options import MarkupOptions
-from service.text.tokens import InlineItem, TokenKind, join_empty_elements
+from service.text.tokens import InlineItem, TokenKind, join_empty_elements, join_notes
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +125,6 @@ class _OpenElements:
         return start
 
 
-_NOTE_ELEMENTS = frozenset(["a", "b", "i", "span", "sup"])
-_MAX_OF_NOTE = 8
-"""Tags and texts of a reference to a note, at most."""
-_NOTE = re.compile(r"\s*[\[(]?(?:\d{1,3}(?:[,;\u2013-]\s?\d{1,3}){0,5}|[^\W\d_]|[*†‡§®©™]{1,3})[\])]?\s*")
-_NOTED = re.compile(r"(?:[^\W\d_]{3}|\w[.,;:!?)\"“”»«])\Z")
 _VALUE = re.compile(r"<%[=-](?!-)|<\?(?:=|php\s+echo\b)")
 _STATEMENT = re.compile(r"<!doctype|<%(?![#-])|<\?(?:php)?\s", re.IGNORECASE)
 """A doctype, and a statement of a template, which parts texts; not a comment."""
@@ -156,7 +151,7 @@ def html_tokens(html: str, options: MarkupOptions) -> list[InlineItem]:
         else:
             partner = nesting.partners.get(i)
             tokens.append(rules.tag(lexeme, None if partner is None else token_positions[partner]))
-    return join_empty_elements(tokens, TokenKind.POINT)
+    return join_notes(join_empty_elements(tokens, TokenKind.POINT))
 
 
 class _Rules:
@@ -218,33 +213,14 @@ def _merge_ignored(
 ) -> Iterator[tuple[int, InlineItem]]:
     """Yield positions of lexemes, each with the token of an ignored element that begins there, if any."""
     end = 0
-    before = ""
     for i, lexeme in zip(count(), lexemes, strict=False):
         if i < end:
             continue
-        if lexeme.kind is LexemeKind.TEXT:
-            before = lexeme.characters.text
-        elif rules.splits(lexeme.name):
-            before = ""
         if rules.ignores(lexeme):
             end = nesting.ends[i]
             yield i, rules.ignored("".join(lexeme.raw for lexeme in lexemes[i:end]), lexeme.name)
-        elif lexeme.kind is LexemeKind.START and _is_note(
-            lexemes[i : min(nesting.ends[i], i + _MAX_OF_NOTE)], before
-        ):
-            end = nesting.ends[i]
-            yield i, InlineItem(TokenKind.POINT, raw="".join(lexeme.raw for lexeme in lexemes[i:end]))
         else:
             yield i, _NOTHING
-
-
-def _is_note(lexemes: Sequence[Lexeme], before: str) -> bool:
-    """Return whether an element is a raised reference to a note, after a word or the end of a sentence."""
-    if lexemes[0].name not in _NOTE_ELEMENTS or all(lexeme.name != "sup" for lexeme in lexemes):
-        return False
-    text = "".join(lexeme.characters.text for lexeme in lexemes)
-    is_of_note = all(lexeme.kind is LexemeKind.TEXT or lexeme.name in _NOTE_ELEMENTS for lexeme in lexemes)
-    return is_of_note and _NOTE.fullmatch(text) is not None and _NOTED.search(before) is not None
 
 
 def _text(lexeme: Lexeme, *, keeps_space: bool) -> InlineItem:

@@ -1,5 +1,6 @@
 """Markup and formatted text as a list of items: all that readers of text know about HTML, XML or a format."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -59,6 +60,47 @@ class InlineItem:
         return first, last
 
 
+_NOTE_TAG = re.compile(r"</?(?:a|b|i|span|sup)\b", re.IGNORECASE)
+_MAX_OF_NOTE = 8
+"""Tags and texts of a reference to a note, at most."""
+_NOTE = re.compile(r"\s*[\[(]?(?:\d{1,3}(?:[,;\u2013-]\s?\d{1,3}){0,5}|[^\W\d_]|[*†‡§®©™]{1,3})[\])]?\s*")
+_NOTED = re.compile(r"(?:[^\W\d_]{3}|\w[.,:;!?)\"“”»«])\Z")
+
+
+def join_notes(items: Sequence[InlineItem]) -> list[InlineItem]:
+    """Join each raised reference to a note, after a word or a sentence, into one item of no width."""
+    joined: list[InlineItem] = []
+    positions: list[int] = []
+    end, before = 0, ""
+    for i, item in enumerate(items):
+        if i >= end:
+            found = item
+            if item.partner is not None and _is_note(
+                items[i : min(item.partner + 1, i + _MAX_OF_NOTE)], before
+            ):
+                end = item.partner + 1
+                found = InlineItem(TokenKind.POINT, raw="".join(one.raw for one in items[i:end]))
+            elif item.kind in {TokenKind.TEXT, TokenKind.BREAK}:
+                before = item.text
+            joined.append(found)
+        positions.append(len(joined) - 1)
+    return _with_positions(joined, positions)
+
+
+def _is_note(items: Sequence[InlineItem], before: str) -> bool:
+    tags = [item.raw for item in items if item.kind is not TokenKind.TEXT]
+    text = "".join(item.text for item in items if item.kind is TokenKind.TEXT)
+    is_raised = any(tag[1:4].lower() == "sup" for tag in tags) and all(map(_NOTE_TAG.match, tags))
+    return is_raised and _NOTE.fullmatch(text) is not None and _NOTED.search(before) is not None
+
+
+def _with_positions(items: Sequence[InlineItem], positions: Sequence[int]) -> list[InlineItem]:
+    """Return items whose partners are at other positions than before."""
+    return [
+        item if item.partner is None else replace(item, partner=positions[item.partner]) for item in items
+    ]
+
+
 def join_empty_elements(items: Sequence[InlineItem], kind: TokenKind) -> list[InlineItem]:
     """Join start tags directly followed by their end tags into one item of a kind; drop empty items."""
     joined: list[InlineItem] = []
@@ -69,6 +111,4 @@ def join_empty_elements(items: Sequence[InlineItem], kind: TokenKind) -> list[In
         elif item.raw:
             joined.append(item)
         positions.append(len(joined) - 1)
-    return [
-        item if item.partner is None else replace(item, partner=positions[item.partner]) for item in joined
-    ]
+    return _with_positions(joined, positions)

@@ -8,7 +8,7 @@ from itertools import pairwise
 from service.text.escaping import escape_xml, read_xml
 from service.text.html_names import LINE_BREAK
 from service.text.options import MarkupError, MarkupOptions
-from service.text.tokens import InlineItem, TokenKind, join_empty_elements
+from service.text.tokens import InlineItem, TokenKind, join_empty_elements, join_notes
 from service.text.xml_parser import XmlReader
 
 _WRAPPER = "<r>", "</r>"
@@ -72,7 +72,7 @@ def xml_tokens(xml: str, options: MarkupOptions) -> list[InlineItem]:
     start = InlineItem(
         TokenKind.BREAK, raw=encoded[: bounds[0]].decode()
     )  # white space, or a byte order mark
-    return join_empty_elements([start, *_tokens(events, raws, options)], TokenKind.WORD)
+    return join_notes(join_empty_elements([start, *_tokens(events, raws, options)], TokenKind.WORD))
 
 
 class _Reader(XmlReader):
