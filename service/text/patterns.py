@@ -201,7 +201,7 @@ _BY_NAME = {"select": SpanKind("select", "", Shown.BREAK), **dict(zip(_NAMES, KI
 _SIGN = re.compile(
     r"[%{$<&@`~\\/|\#=*_\[\](§+^-](?:(?<=[%{$<&@`~\\/|])|(?<=\#)[^\s\d]|(?<=\#)\d|(?<=-)-|(?<=[=*_+^])[=+^]"
     r"|(?<=[=+^])[*_]|(?<=_)_|(?<=\*)\*{3}|(?<==)[A-Z]|(?<=[\[(])[=+^]|(?<=\])[-\d*I]|(?<=§)r"
-    r"|(?<=\[)(?:[\[/\-\d*I]|\w++(?:=|\.\w\w|\s\w+=)))"
+    r"|(?<=\[)(?:[\[/\-\d*I]|[\w:-]++(?:=|\.\w\w|\s[\w:-]+=)))"
 )
 _DOT = re.compile(rf"\.(?:(?<=\d.)\d|(?<=www.)|\.{{3}}|(?:{_ENDINGS}|{_DOMAINS})\b)")
 """One of these occurs in each protected span: most texts have none, and are searched for nothing else."""
