@@ -190,9 +190,16 @@ def _free(objects: Iterable[Object], others: Sequence[Object]) -> list[Object]:
 
 
 def _without_marks(objects: Iterable[Object], marked: MarkedText) -> list[Object]:
-    """Return the objects that have no mark in them."""
+    """Return the objects that have no mark in them, and blanks that part columns up to the first mark."""
     marks = [mark.at for mark in marked.marks]
-    return [each for each in objects if bisect_right(marks, each.start) >= bisect_left(marks, each.end)]
+    found: list[Object] = []
+    for each in objects:
+        within = marks[bisect_right(marks, each.start) : bisect_left(marks, each.end)]
+        if not within:
+            found.append(each)
+        elif marked.text[each.start : each.end].isspace():
+            found.append(replace(each, end=within[0]))
+    return found
 
 
 def _literal_breaks(text: str) -> Iterator[Object]:
