@@ -6,7 +6,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from service.formats.inline_runs import TextRun, text_runs
 from service.text.marked_text import pair_nesting
@@ -67,19 +67,19 @@ def _items(text: str, style: TagStyle) -> Iterator[InlineItem]:
         yield InlineItem(TokenKind.TEXT, _unescape(text[at:], style))
 
 
-def break_lines(items: Sequence[InlineItem], style: TagStyle, num_lines: int) -> list[str]:
+def break_lines(items: Sequence[InlineItem], style: TagStyle, shares: Sequence[float]) -> list[str]:
     """Return the items of a cue as lines.
 
     Args:
         items: text and tags.
         style: tag syntax.
-        num_lines: maximum number of lines, at least 1.
+        shares: share of each line, in any unit; there are no more lines than these.
 
     Returns:
-        non-blank lines of about the same length; an empty list for a blank text.
+        non-blank lines of about these shares; an empty list for a blank text.
     """
     pieces = list(_pieces(items, style))
-    return _break_lines(pieces, num_lines) if any(not is_tag for _, is_tag in pieces) else []
+    return _break_lines(pieces, shares) if any(not is_tag for _, is_tag in pieces) else []
 
 
 def _pieces(items: Sequence[InlineItem], style: TagStyle) -> Iterator[tuple[str, bool]]:
@@ -122,18 +122,19 @@ def _half(tag: str) -> tuple[str, str]:
     return ("", "") if closing is None else ("close", (closing[2] or closing[1]).lower())
 
 
-def _break_lines(pieces: list[tuple[str, bool]], num_lines: int) -> list[str]:
-    """Break the text at or near the points that divide it into parts of equal length."""
+def _break_lines(pieces: list[tuple[str, bool]], shares: Sequence[float]) -> list[str]:
+    """Break the text at or near the points that divide it into these shares."""
     breaks = _break_points(pieces)
     counts = [num_before for _, num_before in breaks]
     length = sum(not is_tag for _, is_tag in pieces)
     chosen: list[int] = []
     first = 0
-    for number in range(1, num_lines):
-        last = len(breaks) - (num_lines - 1 - number)  # leave one for each line that follows
+    total = sum(shares)
+    for number, before in enumerate(accumulate(shares[:-1]), start=1):
+        last = len(breaks) - (len(shares) - 1 - number)  # leave one for each line that follows
         if first >= last:
             continue
-        best = _nearest(counts, length * number / num_lines, range(first, last))
+        best = _nearest(counts, length * before / total, range(first, last))
         chosen.append(breaks[best][0])
         first = best + 1
     edges = [0, *chosen, len(pieces)]

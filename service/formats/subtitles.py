@@ -1,6 +1,7 @@
 r"""Subtitles: SubRip (.srt), WebVTT (https://www.w3.org/TR/webvtt1/) and SubStation Alpha (.ass, .ssa).
 
-Lines of a cue that share a sentence are running text, which is broken into as many lines after translation.
+Lines that share a sentence are running text, which is broken into as many lines after translation; a sentence
+may go on in the next cues.
 Timings, numbers, settings, comments and styles stay byte for byte.
 
 Of SubStation Alpha, the texts of events (`Dialogue:`) are read; their lines end with `\N`. Override tags
@@ -9,8 +10,10 @@ Station Alpha" v4.00+, as libass reads it.
 """
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import accumulate, groupby, pairwise
 from typing import BinaryIO
 
 from dragoman.text.segmentation import segment
@@ -24,6 +27,8 @@ from service.formats.plain_text import EncodedFormat
 from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem
 
+MAX_JOINED_LINES = 8
+"""Lines of cues that are translated together."""
 MAX_PARAGRAPH_CHARACTERS = 1_000_000
 """Maximum number of characters between two blank lines; more is not a subtitle."""
 
@@ -49,6 +54,9 @@ class SrtFormat(EncodedFormat):
 
     def parts(self, source: BinaryIO) -> Iterator[Part]:
         """Yield the parts of a file lazily."""
+        return _parts_of(self._cues(source), TagStyle.SRT, self.options.source)
+
+    def _cues(self, source: BinaryIO) -> Iterator[bytes | list[Line]]:
         has_begun = False
         for paragraph in _paragraphs(source):
             if _is_blank(paragraph[0]):
@@ -63,10 +71,10 @@ class SrtFormat(EncodedFormat):
             has_begun = True
             bounds = [*(_cue_start(paragraph, timing) for timing in timings), len(paragraph)]
             # Text after a blank line without a timing belongs to the cue before it.
-            yield from cue_parts(paragraph[: bounds[0]], TagStyle.SRT, self.options.source)
+            yield paragraph[: bounds[0]]
             for timing, (head, end) in zip(timings, pairwise(bounds), strict=True):
                 yield _bytes_of(paragraph[head : timing + 1])
-                yield from cue_parts(paragraph[timing + 1 : end], TagStyle.SRT, self.options.source)
+                yield paragraph[timing + 1 : end]
 
 
 class VttFormat(BytesFormat):
@@ -75,7 +83,7 @@ class VttFormat(BytesFormat):
     def parts(self, source: BinaryIO) -> Iterator[Part]:
         """Yield the parts of a file lazily; the header's language follows that of the first cue."""
         header: list[bytes] = []
-        parts = self._parts(source)
+        parts = _parts_of(self._cues(source), TagStyle.VTT, self.options.source)
         for part in parts:
             if isinstance(part, Unit):
                 yield self._with_header(b"".join(header), part)
@@ -99,7 +107,7 @@ class VttFormat(BytesFormat):
             return line
         return found[1] + renamed_language(found[2], self.options.target) + line[len(text) :]
 
-    def _parts(self, source: BinaryIO) -> Iterator[Part]:
+    def _cues(self, source: BinaryIO) -> Iterator[bytes | list[Line]]:
         is_first = True
         for paragraph in _paragraphs(source):
             if is_first and not _VTT_FIRST.match(paragraph[0].text):
@@ -109,7 +117,47 @@ class VttFormat(BytesFormat):
             end = len(paragraph) if timing is None or is_first else timing + 1
             is_first = False
             yield _bytes_of(paragraph[:end])
-            yield from cue_parts(paragraph[end:], TagStyle.VTT, self.options.source)
+            yield paragraph[end:]
+
+
+def _parts_of(cues: Iterable[bytes | list[Line]], style: TagStyle, language: str) -> Iterator[Part]:
+    for found in _joined_cues(cues, style):
+        if isinstance(found, bytes):
+            yield found
+        else:
+            yield from cue_parts(found, style, language)
+
+
+def _joined_cues(cues: Iterable[bytes | list[Line]], style: TagStyle) -> Iterator[bytes | list[Line]]:
+    """Yield the lines of cues and what is between them; a cue is joined with those that end its sentence.
+
+    The ending of its last line then includes what is between them.
+    """
+    lines: list[Line] = []
+    between: list[bytes] = []
+    for found in cues:
+        if isinstance(found, bytes):
+            between.append(found)
+            continue
+        if found and lines and len(lines) < MAX_JOINED_LINES and _goes_on(lines[-1], found[0], style):
+            lines[-1] = replace(lines[-1], ending=lines[-1].ending + b"".join(between))
+            lines += found
+        elif found:
+            yield lines
+            yield from between
+            lines = found
+        else:
+            continue
+        between = []
+    yield lines
+    yield from between
+
+
+def _goes_on(last: Line, first: Line, style: TagStyle) -> bool:
+    """Return whether the sentence of a cue's last line goes on in the first line of the next cue."""
+    before, after = (strip_tags(line.text, style).strip() for line in (last, first))
+    begins_inside = after[:1].islower() or (before.endswith(",") and after[:1].isalpha())
+    return begins_inside and (before[-1:].isalnum() or before.endswith(","))
 
 
 def _cue_start(paragraph: Sequence[Line], timing: int) -> int:
@@ -196,25 +244,31 @@ def _turn_parts(lines: Sequence[Line], style: TagStyle) -> Iterator[Part]:
     if lines[0].mark:
         yield lines[0].mark
         raw = raw[len(lines[0].mark) :]
-    endings = tuple(line.ending for line in lines)
 
     def render(texts: Sequence[TargetText]) -> bytes:
-        return _encode_turn(fill_runs(found, texts), style, lines[0].text[:start], endings)
+        return _encode_turn(fill_runs(found, texts), style, lines[0].text[:start], lines)
 
     yield Unit(entries, render, raw)
 
 
-def _encode_turn(
-    items: Sequence[InlineItem], style: TagStyle, before: str, endings: Sequence[bytes]
-) -> bytes:
-    """Return the lines of a turn, none of them blank; nothing for a blank translation."""
-    lines = break_lines(items, style, len(endings))
-    if not lines:
-        return b""
-    lines[0] = before + lines[0]
-    # The last line keeps the last ending, even if there are fewer lines than before.
-    ends = (*endings[: len(lines) - 1], endings[-1])
-    return b"".join(line.encode() + ending for line, ending in zip(lines, ends, strict=True))
+def _encode_turn(items: Sequence[InlineItem], style: TagStyle, before: str, lines: Sequence[Line]) -> bytes:
+    """Return the lines of a turn, none of them blank; only what is between cues for a blank translation."""
+    ends_cue = [b"\n" in line.ending.rstrip(b"\r\n") for line in lines[:-1]]
+    cues = list(accumulate(ends_cue, initial=0))
+    sizes = Counter[int]()
+    for cue, line in zip(cues, lines, strict=True):
+        sizes[cue] += len(line.text)
+    shares = [sizes[cue] / cues.count(cue) for cue in cues]
+    written = break_lines(items, style, shares)
+    endings = [line.ending for line in lines[:-1]]
+    first = max(0, len(written) - 1)
+    # Further timings and the last ending stay, even if there are fewer lines than before.
+    rest = [ending for ending, is_last in zip(endings[first:], ends_cue[first:], strict=True) if is_last]
+    if not written:
+        return b"".join(rest)
+    written[0] = before + written[0]
+    ends = [*endings[:first], b"".join([*rest, lines[-1].ending])]
+    return b"".join(line.encode() + end for line, end in zip(written, ends, strict=True))
 
 
 def _is_blank(line: Line) -> bool:

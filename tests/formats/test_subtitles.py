@@ -22,7 +22,7 @@ SRT, VTT = open_format("a.srt", OPTIONS), open_format("a.vtt", OPTIONS)
 def test_lines_are_as_many_and_about_as_long_as_before_none_is_blank_and_no_word_is_lost(
     words: list[str], num_lines: int
 ) -> None:
-    lines = break_lines([InlineItem(TokenKind.TEXT, " ".join(words))], TagStyle.SRT, num_lines)
+    lines = break_lines([InlineItem(TokenKind.TEXT, " ".join(words))], TagStyle.SRT, [1] * num_lines)
 
     assert len(lines) == min(num_lines, len(words))
     assert [word for line in lines for word in line.split(" ")] == words
@@ -47,7 +47,7 @@ def test_lines_break_where_the_script_allows_and_before_the_tag_of_a_first_word(
     [found] = cue_runs(cue, TagStyle.SRT, "")
     assert isinstance(found, TextRun)
     items = found.with_text(target_text(unnoted(translation, found.entry.marked)))
-    assert break_lines(items, TagStyle.SRT, 2) == lines
+    assert break_lines(items, TagStyle.SRT, [1, 1]) == lines
 
 
 TAGS = [
@@ -64,7 +64,7 @@ def test_all_tags_come_back_from_what_the_translator_is_given(parts: list[str], 
     running = " ".join("".join(parts).split())
     found = cue_runs(running, style, "")
     items = fill_runs(found, map(own, entries_in(found)))
-    lines = break_lines(items, style, 1)
+    lines = break_lines(items, style, [1])
 
     assert style is not TagStyle.SRT or not lines or lines == [running]
 
@@ -115,3 +115,43 @@ def test_any_lines_are_written_back_unchanged(
 def test_sentences_sounds_and_speakers_have_texts_of_their_own(cue: str, turns: list[str]) -> None:
     """Lines that share a sentence are one text, and no others."""
     assert texts(SRT, f"1\n00:00:01,000 --> 00:00:03,000\n{cue}\n".encode()) == turns
+
+
+@pytest.mark.parametrize(
+    ("said", "result"),
+    [
+        (
+            "I wanted to tell you that I bought the house.",
+            ("I wanted to tell you that", "I bought the house."),
+        ),
+        ("Bought.", ("Bought.", "")),
+        ("", ("", "")),
+    ],
+)
+@pytest.mark.parametrize(
+    ("file_format", "cues"),
+    [
+        (SRT, "1\r\n00:05,0 --> 00:06,0\r\n{}\r\n\r\n2\r\n00:06,0 --> 00:07,0\r\n{}\r\n"),
+        (VTT, "WEBVTT\n\n00:05.000 --> 00:06.000\n{}\n\na\n00:06.000 --> 00:07.000\n{}\n"),
+    ],
+)
+def test_a_sentence_over_two_cues_is_one_text_and_is_parted_again(
+    file_format: FileFormat, cues: str, said: str, result: tuple[str, str]
+) -> None:
+    content = cues.replace("00:0", "00:00:0").format(
+        "Ich wollte dir sagen, dass ich", "das Haus gekauft habe."
+    )
+
+    assert texts(file_format, content.encode()) == ["Ich wollte dir sagen, dass ich das Haus gekauft habe."]
+    assert rewritten(file_format, content.encode(), own).decode() == content
+    found = rewritten(file_format, content.encode(), lambda _: said).decode()
+    assert [line for line in found.splitlines() if line] == [
+        line for line in cues.replace("00:0", "00:00:0").format(*result).splitlines() if line
+    ]
+
+
+def test_cues_that_end_with_a_stop_or_begin_anew_are_texts_of_their_own() -> None:
+    cues = ["Komm mit.", "das Haus", "Der Hund", "- und du?", "[Musik]", "(lacht)"]
+    content = "".join(f"1\n00:00:01,000 --> 00:00:02,000\n{cue}\n\n" for cue in cues)
+
+    assert texts(SRT, content.encode()) == [*cues[:3], "und du?", *cues[4:]]
