@@ -80,15 +80,20 @@ class LinesFormat(BytesFormat):
     def parts(self, source: BinaryIO) -> Iterator[Part]:
         """Yield the parts of a file lazily."""
         for line in read_lines(source):
-            raw = line.text.encode()
-            if not line.text or line.text.isspace():
-                yield line.mark + raw + line.ending
-                continue
-            if line.mark:
-                yield line.mark
-            yield slot(Entry(line.text, f"line {line.number}"), raw, partial(encode_line, line.ending))
-            if line.ending:
-                yield line.ending
+            yield from line_parts(line)
+
+
+def line_parts(line: Line) -> Iterator[Part]:
+    """Yield the parts of a line that is an entry unless it is blank."""
+    raw = line.text.encode()
+    if not line.text or line.text.isspace():
+        yield line.mark + raw + line.ending
+        return
+    if line.mark:
+        yield line.mark
+    yield slot(Entry(line.text, f"line {line.number}"), raw, partial(encode_line, line.ending))
+    if line.ending:
+        yield line.ending
 
 
 def encode_line(ending: bytes, text: str) -> bytes:

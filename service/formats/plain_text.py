@@ -3,15 +3,17 @@
 import codecs
 import io
 import re
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
+from itertools import chain, pairwise
 from typing import BinaryIO, cast
 
+from service.formats.cue_text import TagStyle, break_lines
 from service.formats.encodings import MAX_MARK_BYTES, UTF_8, FileEncoding, encoding_from_mark
 from service.formats.entries import Entry, FileFormatError
-from service.formats.lines import LinesFormat
-from service.formats.parts import BytesFormat, ChunkReader, encode
+from service.formats.lines import Line, LinesFormat, line_parts, read_lines
+from service.formats.parts import BytesFormat, ChunkReader, Part, encode, slot
 from service.formats.review_marks import TargetText
+from service.text.tokens import InlineItem, TokenKind
 
 _CHUNK_BYTES = 2**14
 
@@ -34,7 +36,72 @@ class EncodedFormat(BytesFormat):
 
 
 class PlainTextFormat(EncodedFormat, LinesFormat):
-    """Plain text with the entries of `LinesFormat`."""
+    """Plain text with the entries of `LinesFormat`; the lines of a wrapped paragraph are one."""
+
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
+        """Yield the parts of a file lazily."""
+        width = 0
+        lines: list[Line] = []
+        for line in chain(read_lines(source), [None]):
+            if line is not None and line.text.strip() and len(lines) < _MAX_LINES:
+                lines.append(line)
+                continue
+            if _is_wrapped([one.text for one in lines], width):
+                width = max(len(one.text) for one in lines)
+                yield from _paragraph_parts(lines)
+            else:
+                for one in lines:
+                    yield from line_parts(one)
+            lines = []
+            if line is not None:
+                yield from line_parts(line)
+
+
+_MAX_LINES = 500
+"""Lines of a paragraph."""
+_MIN_WIDTH, _MIN_LINES, _MIN_WORDS = 20, 3, 3
+_STOPS = (".", "!", "?", ":", ";")
+
+
+def _is_wrapped(lines: Sequence[str], width: int) -> bool:
+    """Return whether nine of ten lines of a paragraph end where the next word would exceed its width.
+
+    Args:
+        lines: lines of the paragraph.
+        width: width of the paragraph before it that is wrapped; 0 if there is none.
+    """
+    if len(lines) < (2 if width else _MIN_LINES):
+        return False
+    own_width = max(map(len, lines))
+    width = width if len(lines) < _MIN_LINES and own_width <= width else own_width
+    full = [len(one.rstrip()) + 1 + len(after.split()[0]) > width for one, after in pairwise(lines)]
+    goes_on = [not one.rstrip().endswith(_STOPS) for one in lines[:-1]]
+    return (
+        width >= _MIN_WIDTH
+        and 10 * sum(full) >= 9 * len(full)
+        and 2 * sum(goes_on) >= len(full)
+        and all(len(one.split()) >= _MIN_WORDS for one in lines[:-1])
+        and any(after.lstrip()[:1].islower() for after in lines[1:])
+    )
+
+
+def _paragraph_parts(lines: Sequence[Line]) -> Iterator[Part]:
+    texts = [line.text.strip() for line in lines]
+    raw = b"".join(line.text.encode() + line.ending for line in lines)
+
+    def render(text: str) -> bytes:
+        items = [InlineItem(TokenKind.TEXT, text)]
+        broken = break_lines(items, TagStyle.SRT, [len(one) for one in texts])
+        endings = [*(line.ending for line in lines[: max(0, len(broken) - 1)]), lines[-1].ending]
+        indents = [line.text[: len(line.text) - len(line.text.lstrip())] for line in lines]
+        return "".join(
+            indent + one + ending.decode()
+            for indent, one, ending in zip(indents, broken or [""], endings, strict=False)
+        ).encode()
+
+    yield lines[0].mark
+    location = f"lines {lines[0].number} to {lines[-1].number}"
+    yield slot(Entry(" ".join(texts), location), raw, render)
 
 
 def _open_lines(source: BinaryIO) -> tuple[BinaryIO, FileEncoding | None]:

@@ -1,3 +1,4 @@
+# ruff: noqa: E501 -- texts are read more easily unbroken
 """Plain text, of which a line is an entry, in the encodings that people save it in."""
 
 import codecs
@@ -112,3 +113,31 @@ def test_a_longer_line_is_rejected_before_it_is_read_to_its_end() -> None:
     with pytest.raises(FileFormatError, match=r"^line 1 is longer than 10,000,000 bytes; split it"):
         next(LINES.read(source))
     assert source.tell() < 2 * MAX_LINE_BYTES
+
+
+WRAPPED = "Eine lange Zeile, die\nüber zwei Zeilen geht und\nerst hier endet."
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (WRAPPED, [" ".join(WRAPPED.split("\n"))]),
+        (f"{WRAPPED}\n\nNoch ein Absatz mit einem\nzweiten Ende.\n", [" ".join(WRAPPED.split("\n")), "Noch ein Absatz mit einem zweiten Ende."]),
+        ("Max Muster\nMusterstraße 12\n12345 Stadt", ["Max Muster", "Musterstraße 12", "12345 Stadt"]),
+        ("Das ist ein ganzer Satz.\nDas ist noch ein ganzer.\nDas ist der dritte Satz.", [
+            "Das ist ein ganzer Satz.", "Das ist noch ein ganzer.", "Das ist der dritte Satz."
+        ]),
+        ("kurz\neine lange Zeile mit vielen Worten\nund noch eine", ["kurz", "eine lange Zeile mit vielen Worten", "und noch eine"]),
+    ],
+)  # fmt: skip
+def test_lines_that_are_wrapped_at_one_width_are_one_text(content: str, found: list[str]) -> None:
+    assert texts(TEXT, content.encode()) == found
+    assert rewritten(TEXT, content.encode(), own) == content.encode()
+
+
+def test_a_wrapped_paragraph_is_wrapped_again_into_as_many_lines() -> None:
+    result = written(
+        TEXT, f"{WRAPPED}\n\nja\n".encode(), "A long line that spans two lines and only ends here.", "yes"
+    )
+
+    assert result.decode() == "A long line that\nspans two lines and\nonly ends here.\n\nyes\n"
