@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from service.formats.encodings import CODECS_BY_LABEL, UTF_8, FileEncoding, encoding_from_mark
 from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.inline_runs import token_blocks
+from service.formats.inline_runs import token_blocks, without_cut_elements
 from service.formats.language_tags import replace_language_tags
 from service.formats.parts import TextPart, end, entries_of, written
 from service.formats.review_marks import TargetText
@@ -119,7 +119,7 @@ def parse_html_parts(html: str, location: str = "") -> list[TextPart]:
         return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, location)
     filled = fill(html, ((tag.start, tag.end, "x" * (tag.end - tag.start)) for tag in tags))
     return token_blocks(
-        _without_cut_elements(_with_tags(html_tokens(filled, _HTML), html, tags)),
+        without_cut_elements(_with_tags(html_tokens(filled, _HTML), html, tags)),
         MarkupLanguage.HTML,
         location,
     )
@@ -151,25 +151,3 @@ def _part(item: InlineItem, edges: Sequence[int], start: int, end: int) -> Itera
     if first < last:
         raws = item.raws[first:last]
         yield replace(item, text=item.text[first:last], raws=raws, raw="".join(raws))
-
-
-def _without_cut_elements(items: Iterable[InlineItem]) -> list[InlineItem]:
-    """Return items in which the tags of an element with a break in it are breaks, too."""
-    found = list[InlineItem]()
-    opened = list[int]()
-    num_cut = 0
-    """Elements of `opened`, from the outermost, that have a break in them."""
-    for item in items:
-        is_cut = False
-        if item.kind is TokenKind.OPEN:
-            opened.append(len(found))
-        elif item.kind is TokenKind.CLOSE and opened:
-            is_cut = len(opened) <= num_cut
-            opened.pop()
-            num_cut = min(num_cut, len(opened))
-        elif item.kind is TokenKind.BREAK and not item.ends_line:
-            for i in opened[num_cut:]:
-                found[i] = replace(found[i], kind=TokenKind.BREAK)
-            num_cut = len(opened)
-        found.append(replace(item, kind=TokenKind.BREAK) if is_cut else item)
-    return found

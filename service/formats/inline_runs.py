@@ -153,6 +153,28 @@ def _replace_empty_elements(items: Sequence[InlineItem]) -> list[InlineItem]:
     return kept
 
 
+def without_cut_elements(items: Iterable[InlineItem]) -> list[InlineItem]:
+    """Return items in which the tags of an element with a break in it are breaks, too."""
+    found = list[InlineItem]()
+    opened = list[int]()
+    num_cut = 0
+    """Elements of `opened`, from the outermost, that have a break in them."""
+    for item in items:
+        is_cut = False
+        if item.kind is TokenKind.OPEN:
+            opened.append(len(found))
+        elif item.kind is TokenKind.CLOSE and opened:
+            is_cut = len(opened) <= num_cut
+            opened.pop()
+            num_cut = min(num_cut, len(opened))
+        elif item.kind is TokenKind.BREAK and not item.ends_line:
+            for i in opened[num_cut:]:
+                found[i] = replace(found[i], kind=TokenKind.BREAK)
+            num_cut = len(opened)
+        found.append(replace(item, kind=TokenKind.BREAK) if is_cut else item)
+    return found
+
+
 def token_blocks(tokens: Sequence[InlineItem], language: MarkupLanguage, location: str) -> list[TextPart]:
     """Return the blocks of a document, and the markup between them.
 

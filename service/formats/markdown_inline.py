@@ -13,7 +13,7 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from service.formats.inline_runs import pair_halves
+from service.formats.inline_runs import pair_halves, without_cut_elements
 from service.formats.template_tags import fill, find_template_tags
 from service.text.tokens import InlineItem, TokenKind
 
@@ -93,7 +93,7 @@ class InlineParser:
             if start >= at:
                 items += (*_text(source, written, at, start), item)
                 at = end
-        return pair_halves([*items, *_text(source, written, at, len(source))])
+        return without_cut_elements(pair_halves([*items, *_text(source, written, at, len(source))]))
 
 
 def shape_of(items: Iterable[InlineItem]) -> list[str]:

@@ -9,7 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
@@ -17,6 +17,7 @@ from service.formats.inline_runs import TextRun
 from service.formats.markdown_blocks import Block, BlockKind, BlockParser
 from service.formats.markdown_inline import InlineParser, shape_of, without_containers
 from service.formats.review_marks import TargetText
+from service.text.marked_text import MarkedText
 from service.text.tokens import InlineItem, TokenKind
 
 DELIMITERS = {"em": "*", "strong": "**", "s": "~~"}
@@ -47,61 +48,40 @@ def spellings(items: Sequence[InlineItem]) -> list[list[InlineItem]]:
 
 def _move_delimiters(items: Sequence[InlineItem]) -> list[InlineItem]:
     """Move delimiters between a letter and punctuation past the punctuation, else past the letters."""
-    moved = list(items)
-    for step in (1, -1):
-        kind = TokenKind.OPEN if step > 0 else TokenKind.CLOSE
-        i = 0 if step > 0 else len(moved) - 1
-        while 0 <= i < len(moved):
-            if moved[i].kind is kind and name_of(moved[i]):
-                i = _move_delimiter(moved, i, step)
-            i += step
-    return list(_merge_texts(moved))
+    units: list[InlineItem] = []
+    for item in items:
+        is_text = item.kind is TokenKind.TEXT
+        units += [InlineItem(TokenKind.TEXT, one) for one in item.text] if is_text else [item]
+    for kind in (TokenKind.OPEN, TokenKind.CLOSE):
+        units = _move_halves(units, kind)[::-1]
+    moved: list[InlineItem] = []
+    for is_text, group in groupby(units, key=lambda unit: unit.kind is TokenKind.TEXT):
+        found = list(group)
+        moved += [InlineItem(TokenKind.TEXT, "".join(unit.text for unit in found))] if is_text else found
+    return moved
 
 
-def _merge_texts(items: Sequence[InlineItem]) -> Iterator[InlineItem]:
-    for is_text, group in groupby(items, key=lambda item: item.kind is TokenKind.TEXT):
-        if is_text:
-            yield InlineItem(TokenKind.TEXT, "".join(item.text for item in group))
-        else:
-            yield from group
-
-
-def _move_delimiter(items: list[InlineItem], i: int, step: int) -> int:
-    """Move a delimiter if necessary; return where it is then, or the last item that was inspected.
-
-    Args:
-        items: changed in place.
-        i: position of the delimiter.
-        step: direction of the emphasised text: 1 for after the delimiter, -1 for before it.
-    """
-    outside, inside = _text(items, i - step), _text(items, i + step)
-    if not _is_letter(_edge(outside, -step)) or _is_letter(_edge(inside, step)):
-        return i
-    num_signs = next((n for n, one in enumerate(inside[::step]) if _is_letter(one)), None)
-    if num_signs is not None:
-        over, kept = _split_off(inside, num_signs, step)
-        items[i + step] = replace(items[i + step], text=kept)
-        items.insert(i + (step < 0), InlineItem(TokenKind.TEXT, over))
-        return i + (step > 0)
-    num_letters = next((n for n, one in enumerate(outside[::-step]) if not _is_letter(one)), len(outside))
-    over, kept = _split_off(outside, num_letters, -step)
-    items[i - step] = replace(items[i - step], text=kept)
-    items.insert(i + (step > 0), InlineItem(TokenKind.TEXT, over))
-    return i + (step < 0)
-
-
-def _text(items: Sequence[InlineItem], i: int) -> str:
-    return items[i].text if 0 <= i < len(items) and items[i].kind is TokenKind.TEXT else ""
-
-
-def _edge(text: str, step: int) -> str:
-    """Return the first character (1) or the last (-1)."""
-    return text[:1] if step > 0 else text[-1:]
-
-
-def _split_off(text: str, num: int, step: int) -> tuple[str, str]:
-    """Split off characters at the beginning (1) or the end (-1); return them and the rest."""
-    return (text[:num], text[num:]) if step > 0 else (text[len(text) - num :], text[: len(text) - num])
+def _move_halves(units: Sequence[InlineItem], kind: TokenKind) -> list[InlineItem]:
+    """Return characters and elements with the delimiters of a kind, which come before their text, moved."""
+    moved: list[InlineItem] = []
+    at = 0
+    while at < len(units):
+        unit = units[at]
+        at = last = at + 1
+        is_moved = unit.kind is kind and name_of(unit) and moved and _is_letter(moved[-1].text)
+        while is_moved and last < len(units) and units[last].text and not _is_letter(units[last].text):
+            last += 1
+        if is_moved and last < len(units) and units[last].text:
+            moved += units[at:last]
+            at = last
+        elif is_moved:
+            first = len(moved)
+            while first and _is_letter(moved[first - 1].text):
+                first -= 1
+            moved.insert(first, unit)
+            unit = InlineItem(TokenKind.TEXT)  # keeps the other half from moving into these letters
+        moved.append(unit)
+    return moved
 
 
 def _is_letter(character: str) -> bool:
@@ -216,9 +196,9 @@ def _wrapped(run: TextRun, text: TargetText) -> TargetText:
     breaks = [at for at, raw in enumerate(run.read.characters) if source[at] == " " and _LINE_END.search(raw)]
     if not breaks or target == source:
         return text
-    tags = {mark.at for mark in text.marked.marks if run.read.items[mark.number].raw[0] == "<"}
     spaces = [i for i, (one, after) in enumerate(pairwise(target)) if one == " " and after.isalpha()]
-    spaces = [i for i in spaces if i + 1 not in tags]  # which could begin a block of HTML
+    kept = _unbroken(run, text.marked)
+    spaces = [i for i in spaces if i not in kept]
     characters = list(target)
     first = 0
     for number, at in enumerate(breaks, start=1):
@@ -238,6 +218,18 @@ def _wrapped(run: TextRun, text: TargetText) -> TargetText:
 
 
 _STOPS = ".!?:;"
+
+
+def _unbroken(run: TextRun, translated: MarkedText) -> set[int]:
+    """Return the positions of spaces in a link of a wiki, and of those before a tag, which begins a block."""
+    positions = set[int]()
+    for mark in translated.marks:
+        item = run.read.items[mark.number]
+        if item.raw[0] == "<":
+            positions.add(mark.at - 1)
+        elif item.note == "wiki open" and mark.partner is not None:
+            positions |= set(range(mark.at, translated.marks[mark.partner].at))
+    return positions
 
 
 def _tidy_emphasis(items: Sequence[InlineItem]) -> list[InlineItem]:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.formats.entries import Entry
+from service.formats.entries import Entry, FileOptions
 from service.formats.markdown import MarkdownFormat
 from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
-from tests.formats.rewriting import OPTIONS, entries, own, rewritten, target_text
+from tests.formats.rewriting import OPTIONS, entries, own, rewritten, target_text, texts
 from tests.text.markup.marked import noted, unnoted
 
 MARKDOWN = MarkdownFormat(OPTIONS)
@@ -88,7 +88,7 @@ def skeleton(markdown: str) -> tuple[str, list[str]]:
     return re.sub(r"\s+", " ", words), re.findall(r"^[ >]*", markdown, re.MULTILINE)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(documents())
 def test_without_its_words_a_file_is_the_same_bytes_in_any_dialect(markdown: str) -> None:
     result = rewritten(MARKDOWN, markdown.encode(), translated(lambda word: WORDS.get(word, word)))
@@ -96,7 +96,7 @@ def test_without_its_words_a_file_is_the_same_bytes_in_any_dialect(markdown: str
     assert skeleton(result.decode()) == skeleton(markdown)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(documents())
 def test_a_file_of_any_dialect_is_accepted_and_comes_back(markdown: str) -> None:
     assert rewritten(MARKDOWN, markdown.encode(), own) == markdown.encode()
@@ -123,3 +123,51 @@ def test_each_block_of_a_dialect_keeps_all_but_its_words(block: str) -> None:
 )  # fmt: skip
 def test_what_a_dialect_owns_is_no_text(block: str) -> None:
     assert entries(MARKDOWN, block.replace("W", "Haus").encode()) == []
+
+
+@pytest.mark.parametrize(
+    ("markdown", "said", "result"),
+    [
+        ("# Hallo!\n", "Hello!", "# Hello!\n"),
+        ("Siehe \\[das\\].\n", "See [that].", "See \\[that\\].\n"),
+        ("Siehe [1].\n", "See [1].", "See [1].\n"),
+        ("Hund &amp; Haus\n", "dog & house", "dog &amp; house\n"),
+        ("Preis\n", "price $x$", "price \\$x\\$\n"),
+        (
+            "> Das ist ein Haus.\n> Es ist grün.\n",
+            "This is a house. It is green.",
+            "> This is a house.\n> It is green.\n",
+        ),
+        ("eins\nzwei\ndrei\n", "one", "one\n"),
+        ("Ein Satz\u00a0\n\nja\n", "a sentence", "a sentence\u00a0\n\nja\n"),
+        ('!!! note "Titel"\n    ja\n', 'title "x"', '!!! note "title "x""\n    ja\n'),
+    ],
+)
+def test_signs_are_written_as_the_source_writes_them_and_lines_stay(
+    markdown: str, said: str, result: str
+) -> None:
+    translations = iter([said])
+
+    found = rewritten(MARKDOWN, markdown.encode(), lambda entry: next(translations, own(entry)))
+
+    assert found.decode() == result
+
+
+FRONT = (
+    "---\ntitle: 'Unser Haus'\ndescription: Ein Haus: grün\nslug: haus\nparams:\n  title: x\n---\n\nHund\n"
+)
+
+
+def test_titles_and_summaries_of_front_matter_are_texts_or_what_columns_name() -> None:
+    front = FRONT.replace("Haus: grün", "Haus.")
+
+    assert texts(MARKDOWN, front.encode()) == ["Unser Haus", "Ein Haus.", "Hund"]
+    named = MarkdownFormat(FileOptions("de", "en", ("params.title",)))
+    assert texts(named, front.encode()) == ["x", "Hund"]
+    result = rewritten(MARKDOWN, front.encode(), lambda entry: f"{entry.text}: it's")
+    assert "title: 'Unser Haus: it''s'\ndescription: \"Ein Haus.: it's\"\nslug: haus" in result.decode()
+
+
+def test_front_matter_that_is_no_yaml_stays() -> None:
+    assert texts(MARKDOWN, FRONT.encode()) == ["Hund"]
+    assert texts(MARKDOWN, b"+++\ntitle = 'Haus'\n+++\nHund\n") == ["Hund"]
