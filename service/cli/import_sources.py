@@ -32,9 +32,8 @@ def read_locations(given: Sequence[str]) -> Mapping[str, str]:
     for each in given:
         name, _, location = each.partition("=")
         if name not in REGISTRIES or not location:
-            raise SettingsError(
-                f"--registry: {each} must be {' or '.join(f'{one}=...' for one in REGISTRIES)}"
-            )
+            known = " or ".join(f"{one}=LOCATION" for one in REGISTRIES)
+            raise SettingsError(f"--registry: {each} must be {known}")
         locations[name] = location
     return locations
 

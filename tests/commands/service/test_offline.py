@@ -1,6 +1,7 @@
 """The command and the server work in a network namespace without any interface that is up."""
 
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -28,6 +29,12 @@ def has_namespaces() -> bool:
         return False
 
 
+def listens(path: Path) -> bool:
+    """Whether a server accepts connections; the client leaves sockets open that it cannot connect."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
+
+
 pytestmark = pytest.mark.skipif(not has_namespaces(), reason="network namespaces cannot be created here")
 
 
@@ -41,6 +48,7 @@ def server() -> Iterator[httpx.Client]:
             httpx.Client(transport=httpx.HTTPTransport(uds=str(path)), base_url="http://here") as client,
         ):
             try:
+                until(lambda: listens(path))
                 until(lambda: answers(client))
                 yield client
             finally:
