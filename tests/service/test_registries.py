@@ -102,7 +102,7 @@ def test_what_is_no_registry_is_named(tmp_path: Path) -> None:
         find_models(FIREFOX, str(path), Pair(*SPANISH))
 
 
-def test_names_and_pairs_are_told_from_files_and_hub_ids() -> None:
+def test_files_and_hub_ids_are_neither_names_nor_pairs() -> None:
     assert read_names("firefox:es-en") == [("firefox", Pair("es", "en"))]
     assert read_names("argos:en-zh-Hant, opus:fr-en") == [
         ("argos", Pair("en", "zh-Hant")),
