@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
 from dragoman.errors import ProviderError
@@ -69,6 +70,8 @@ class SessionOptions:
     keeps_memory_on_device: bool = False
     """Whether K/V stay in the provider's own memory. Always so with a GPU; on the CPU it tests the same code,
     more slowly."""
+    weights_dir: Path | None = None
+    """Folder of files with the weights of native kernels, which processes share; None for none."""
 
     def __post_init__(self) -> None:
         check_providers(self.providers)

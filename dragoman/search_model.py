@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from dragoman.bundle import Bundle
@@ -20,6 +21,7 @@ from dragoman.native.model import NativeModel, read_programs
 from dragoman.native.onnx_file import OnnxFileError, external_files
 from dragoman.native.search_lane import NativeSearchLane
 from dragoman.native.search_state import EncodedSources, NativeEncoder, NativeSteps
+from dragoman.native.weights_cache import WeightsCache
 from dragoman.providers import ONNXRUNTIME, Kernels, SessionOptions
 from dragoman.scheduling.policy import Capacity
 from dragoman.shortlist import Shortlist
@@ -68,9 +70,10 @@ class NativeBackend:
 
     why_not_native = ""
 
-    def __init__(self, bundle: Bundle, shortlist: Shortlist | None) -> None:
+    def __init__(self, bundle: Bundle, shortlist: Shortlist | None, weights_dir: Path | None) -> None:
+        cache = None if weights_dir is None else WeightsCache(weights_dir)
         with compacted_memory():
-            self._model = NativeModel(bundle, shortlist=shortlist)
+            self._model = NativeModel(bundle, shortlist=shortlist, cache=cache)
         self._encoder = NativeEncoder(self._model)
         self.kernels = self._model.kernels
 
@@ -112,7 +115,7 @@ def open_backend(
     def open_own(bundle: Bundle) -> Backend:
         if session.is_gpu:
             return _open_cuda(bundle, session, target, kernels)
-        return NativeBackend(bundle, shortlist)
+        return NativeBackend(bundle, shortlist, session.weights_dir)
 
     native = _try_native(open_own, bundle, session, kernels)
     backend = _open_onnx(bundle, session, native, shortlist) if isinstance(native, str) else native

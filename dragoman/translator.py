@@ -107,6 +107,7 @@ class Translator:
         kernels: Kernels = "auto",
         segment_cache_size: int = 0,
         engine_metrics: EngineMetrics = NO_METRICS,
+        weights_dir: Path | None = None,
     ) -> "Translator":
         """Verify and load a bundle.
 
@@ -121,13 +122,15 @@ class Translator:
                 the bundle: int8, on a CPU, with one thread per replica. `native` also runs fp16 on a GPU.
             segment_cache_size: number of recent segments whose translations are cached.
             engine_metrics: notified of what the engine does.
+            weights_dir: folder of files with the weights of native kernels, which processes share; it must
+                be writable for trusted users only. None for memory of this process.
 
         Raises:
             BundleError: naming every file or field at fault.
             KernelsError: `native` kernels cannot run the bundle here.
             ProviderError: a provider cannot be used; no other takes its place.
         """
-        session = SessionOptions(threads, tuple(providers))
+        session = SessionOptions(threads, tuple(providers), weights_dir=weights_dir)
         scheduling = replace(scheduler_options(session, replicas, queue_size), engine_metrics=engine_metrics)
         return cls(
             open_bundle(find_bundle(path)),

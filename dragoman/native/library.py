@@ -94,8 +94,9 @@ class HypothesisRecord(Structure):
 
 _FUNCTIONS = {
     "best_kernels": (POINTER(c_char_p),),
-    "new_model": (c_char_p, POINTER(ModelSizes), POINTER(c_void_p)),
+    "new_model": (c_char_p, POINTER(ModelSizes), c_int32, c_int64, POINTER(c_void_p)),
     "free_model": (c_void_p,),
+    "weights": (c_void_p, c_int64, POINTER(c_void_p), POINTER(c_int64)),
     "add_linear": (c_void_p, c_void_p, c_int64, c_int64, c_void_p, c_int64, c_void_p, c_float, c_int32),
     "add_norm": (c_void_p, c_void_p, c_void_p, c_float),
     "add_register": (c_void_p, c_int32, c_int32, c_int64),

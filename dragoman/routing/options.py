@@ -25,6 +25,7 @@ class TranslatorOptions:
     segment_cache_size: int = 0
     engine_metrics: EngineMetrics = NO_METRICS
     kernels: Kernels = "auto"
+    weights_dir: Path | None = None
 
     def open(self, path: Path) -> Translator:
         return Translator.open(
@@ -36,6 +37,7 @@ class TranslatorOptions:
             segment_cache_size=self.segment_cache_size,
             engine_metrics=self.engine_metrics,
             kernels=self.kernels,
+            weights_dir=self.weights_dir,
         )
 
     @property

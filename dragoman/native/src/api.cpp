@@ -107,6 +107,7 @@ class RequestedTokens : public LogitsReader {
 // Copies rows of `width` numbers to rows of `padded_width`, the rest 0.
 template <class T> T *padded_copy(Model *model, const T *rows, int64_t num_rows, int64_t width, int64_t padded_width) {
     T *copy = model->memory.take<T>(num_rows * padded_width);
+    if (model->memory.is_mapped()) return copy;
     for (int64_t i = 0; i < num_rows; i++) std::memcpy(copy + i * padded_width, rows + i * width, width * sizeof(T));
     return copy;
 }
@@ -124,10 +125,13 @@ int32_t dragoman_best_kernels(const char **name) {
     });
 }
 
-int32_t dragoman_new_model(const char *kernels, const ModelSizes *sizes, Model **model) {
+// file: of weights that `dragoman_weights` returned, or -1
+int32_t dragoman_new_model(const char *kernels, const ModelSizes *sizes, int32_t file, int64_t file_bytes,
+                           Model **model) {
     return guarded([&] {
         const Kernels &chosen = kernels_of(kernels);
         auto made = std::make_unique<Model>();
+        if (file >= 0) made->memory.map(file, file_bytes);
         made->kernels = &chosen;
         made->sizes = *sizes;
         made->is_alignment_head.assign(sizes->heads, 0);
@@ -137,6 +141,16 @@ int32_t dragoman_new_model(const char *kernels, const ModelSizes *sizes, Model *
 
 void dragoman_free_model(Model *model) { delete model; }
 
+// Writes the next part of the weights' memory, and its size: 0 after the last one.
+int32_t dragoman_weights(const Model *model, int64_t index, const char **start, int64_t *num_bytes) {
+    return guarded([&] {
+        const auto &chunks = model->memory.chunks();
+        const bool is_part = index < static_cast<int64_t>(chunks.size());
+        *start = is_part ? chunks[index].start : nullptr;
+        *num_bytes = is_part ? static_cast<int64_t>(chunks[index].used) : 0;
+    });
+}
+
 // weight int8 [inputs][outputs]; scale of each output or one for all
 int32_t dragoman_add_linear(Model *model, const int8_t *weight, int64_t inputs, int64_t outputs, const float *scale,
                             int64_t num_scales, const float *bias, float step, int32_t zero) {
@@ -145,15 +159,17 @@ int32_t dragoman_add_linear(Model *model, const int8_t *weight, int64_t inputs, 
         linear.depth = padded(inputs, WIDTH_MULTIPLE);
         linear.width = padded(outputs, WIDTH_MULTIPLE);
         linear.weight = model->memory.take<int8_t>(linear.depth * linear.width);
-        model->kernels->pack(linear.weight, weight, inputs, outputs);
         linear.scale = model->memory.take<float>(linear.width);
         linear.bias = padded_copy(model, bias, 1, outputs, linear.width);
         linear.correction = model->memory.take<int32_t>(linear.width);
-        for (int64_t k = 0; k < inputs; k++)
-            for (int64_t n = 0; n < outputs; n++) linear.correction[n] += weight[k * outputs + n];
-        for (int64_t n = 0; n < outputs; n++) {
-            linear.scale[n] = step * scale[num_scales == 1 ? 0 : n];
-            linear.correction[n] *= model->kernels->correction(zero);
+        if (!model->memory.is_mapped()) {
+            model->kernels->pack(linear.weight, weight, inputs, outputs);
+            for (int64_t k = 0; k < inputs; k++)
+                for (int64_t n = 0; n < outputs; n++) linear.correction[n] += weight[k * outputs + n];
+            for (int64_t n = 0; n < outputs; n++) {
+                linear.scale[n] = step * scale[num_scales == 1 ? 0 : n];
+                linear.correction[n] *= model->kernels->correction(zero);
+            }
         }
         model->linears.push_back(linear);
     });
@@ -202,6 +218,8 @@ int32_t dragoman_set_output(Model *model, const int8_t *table, int64_t num_token
         model->output_scale = padded_copy(model, scale, 1, num_tokens, space);
         model->output_bias = padded_copy(model, bias, 1, num_tokens, space);
         model->output_correction = model->memory.take<int32_t>(space);
+        model->decoder.max_depth = std::max(model->decoder.max_depth, width);
+        if (model->memory.is_mapped()) return;
         for (int64_t token = num_tokens; token < space; token++) model->output_bias[token] = -__builtin_inff();
         const int32_t factor = model->kernels->correction(zero);
         for (int64_t token = 0; token < num_tokens; token++) {
@@ -209,7 +227,6 @@ int32_t dragoman_set_output(Model *model, const int8_t *table, int64_t num_token
             for (int64_t k = 0; k < real; k++) sum += model->output_rows[token * width + k];
             model->output_correction[token] = sum * factor;
         }
-        model->decoder.max_depth = std::max(model->decoder.max_depth, width);
     });
 }
 

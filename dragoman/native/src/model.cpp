@@ -38,24 +38,31 @@ Model::~Model() {
 }
 
 WeightMemory::~WeightMemory() {
-    for (auto [start, size] : chunks_) munmap(start, size);
+    for (const Chunk &chunk : chunks_) munmap(chunk.start, chunk.size);
+}
+
+void WeightMemory::map(int file, size_t size) {
+    void *start = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+    if (start == MAP_FAILED) throw std::bad_alloc();
+    chunks_.push_back({static_cast<char *>(start), size, 0});
+    is_mapped_ = true;
 }
 
 void *WeightMemory::take_bytes(size_t size) {
     size = aligned(size);
-    if (chunks_.empty() || used_ + size > chunks_.back().second) {
+    if (chunks_.empty() || chunks_.back().used + size > chunks_.back().size) {
+        if (is_mapped_) throw std::out_of_range("the file ends before the weights do");
         const size_t length = (std::max(size, HUGE_PAGE) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
         void *start = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         if (start == MAP_FAILED) throw std::bad_alloc();
 #ifdef MADV_HUGEPAGE
         madvise(start, length, MADV_HUGEPAGE);
 #endif
-        chunks_.emplace_back(static_cast<char *>(start), length);
-        used_ = 0;
+        chunks_.push_back({static_cast<char *>(start), length, 0});
     }
-    char *result = chunks_.back().first + used_;
-    used_ += size;
-    return result;
+    Chunk &chunk = chunks_.back();
+    chunk.used += size;
+    return chunk.start + chunk.used - size;
 }
 
 void Workspace::fit(const Program &program, int64_t num_rows, int64_t num_scratch_floats) {

@@ -67,16 +67,26 @@ class Workspace {
     int64_t num_rows_ = 0, num_scratch_ = 0;
 };
 
-// Memory of weights, on huge pages where the system has them.
+// Memory of weights: zeros, on huge pages where the system has them, or a file that has their bytes already.
 class WeightMemory {
   public:
+    struct Chunk {
+        char *start;
+        size_t size, used;
+    };
+
     ~WeightMemory();
+    // Maps a file, from its beginning, which `take` then goes through.
+    void map(int file, size_t size);
+    // Whether memory that is taken has its weights, and cannot be written.
+    bool is_mapped() const { return is_mapped_; }
     template <class T> T *take(int64_t count) { return static_cast<T *>(take_bytes(count * sizeof(T))); }
+    const std::vector<Chunk> &chunks() const { return chunks_; }
 
   private:
     void *take_bytes(size_t size);
-    std::vector<std::pair<char *, size_t>> chunks_;
-    size_t used_ = 0;
+    std::vector<Chunk> chunks_;
+    bool is_mapped_ = false;
 };
 
 struct ModelSizes {

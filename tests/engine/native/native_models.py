@@ -7,22 +7,29 @@ import numpy as np
 from dragoman.bundle import open_bundle
 from dragoman.native.model import NativeModel
 from dragoman.native.search_state import NativeEncoder, NativeSteps
+from dragoman.native.weights_cache import WeightsCache
 from dragoman.shortlist import Shortlist
 from dragoman.types import SearchKind
 from tests.imports.parity.random_bundles import Ids, Logprobs
 
 
-def open_native(folder: Path, shortlist: Shortlist | None = None) -> tuple[NativeModel, NativeEncoder]:
+def open_native(
+    folder: Path, shortlist: Shortlist | None = None, cache: WeightsCache | None = None
+) -> tuple[NativeModel, NativeEncoder]:
     """Open a bundle on the kernels."""
-    model = NativeModel(open_bundle(folder), shortlist=shortlist)
+    model = NativeModel(open_bundle(folder), shortlist=shortlist, cache=cache)
     return model, NativeEncoder(model)
 
 
 def native_logprobs_by_steps(
-    folder: Path, sources: list[list[int]], targets: Ids, vocab_size: int
+    folder: Path,
+    sources: list[list[int]],
+    targets: Ids,
+    vocab_size: int,
+    cache: WeightsCache | None = None,
 ) -> Logprobs:
     """The kernels' log-probabilities of every token, [R, T, V]."""
-    model, encoder = open_native(folder)
+    model, encoder = open_native(folder, cache=cache)
     steps = NativeSteps(model, SearchKind(len(targets) // len(sources)))
     steps.join(encoder.run(sources))
     found = np.full((*targets.shape, vocab_size), np.nan, np.float32)
