@@ -31,6 +31,10 @@ def serve(  # noqa: PLR0913 -- the command's options
         typer.Option(help="Number of concurrent searches. Default: CPUs divided by --threads; 1 on a GPU."),
     ] = None,
     threads: Annotated[int | None, typer.Option(help="Number of threads per replica.")] = None,
+    processes: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER|auto", help="Number of server processes; `auto`: one for each 4 CPUs."),
+    ] = None,
     providers: cli_options.ProvidersOption = None,
     kernels: cli_options.KernelsOption = None,
     watch: Annotated[
@@ -54,6 +58,7 @@ def serve(  # noqa: PLR0913 -- the command's options
         "model": model,
         "replicas": replicas,
         "threads": threads,
+        "processes": processes,
         "providers": providers,
         "kernels": kernels,
         "watch_s": watch,

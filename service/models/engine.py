@@ -123,6 +123,7 @@ def translator_options(settings: EngineSettings) -> TranslatorOptions:
         providers=parse_providers(settings.providers),
         segment_cache_size=0 if settings.segment_cache == "off" else settings.segment_cache_size,
         kernels=settings.kernels,
+        weights_dir=settings.weights_dir,
     )
 
 

@@ -7,15 +7,19 @@ import signal
 import socket
 import sys
 from collections.abc import Sequence
-from types import FrameType
+from contextlib import ExitStack, nullcontext
+from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
 
 from dragoman.graphs.process_memory import c_function
+from dragoman.routing.router import Router
 from service.http.server_protocol import ConnectionLimits, DrainingServer, ShutdownOptions, bounded_protocol
 from service.models.engine import open_router, preloaded
 from service.server.app import create_app, telemetry_options
+from service.server.processes import EXIT_NOT_STARTED, Processes, end
+from service.server.shared import load_shared, num_processes, shared_settings
 from service.server.sockets import open_sockets
 from service.server.telemetry import Telemetry
 from service.settings.groups import NetworkSettings
@@ -38,8 +42,6 @@ M_ARENA_MAX = -8
 MAX_ARENAS = 2
 """Number of heaps that all threads share. With one per thread, a thread's freed memory is not reused by
 others: 240 MiB more after three minutes of hostile load."""
-EXIT_NOT_STARTED = 3
-"""Exit status if the server cannot start, for example because the port is in use; same as uvicorn's."""
 
 
 def serve(settings: Settings) -> None:
@@ -60,23 +62,43 @@ def serve(settings: Settings) -> None:
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
     telemetry = Telemetry.open(telemetry_options(settings))
     # Uvicorn raises the signal again after it has stopped; a requested stop is no failure, so exit with 0.
-    signal.signal(signal.SIGTERM, _stop)
-    with open_router(settings, telemetry.engine_metrics) as router:
-        names = preloaded(settings, router)
-        router.preload(names)
-        server = create_server(create_app(router, settings, names, telemetry), settings)
-        _configure_gc()
-        sys.setswitchinterval(SWITCH_INTERVAL_S)
-        with open_sockets(settings) as sockets:
-            if sockets is None and _is_port_in_use(settings):
-                logger.error(
-                    "port %d of %s is in use; choose another with --port", settings.port, settings.host
-                )
-                sys.exit(EXIT_NOT_STARTED)
-            logger.info("%s", describe_start([offer.name for offer in router.offers()], names, settings))
-            server.run(sockets)
-        if not server.started:
-            sys.exit(EXIT_NOT_STARTED)
+    signal.signal(signal.SIGTERM, end)
+    if settings.uds is None and not settings.reuse_port and _is_port_in_use(settings):
+        logger.error("port %d of %s is in use; choose another with --port", settings.port, settings.host)
+        sys.exit(EXIT_NOT_STARTED)
+    with ExitStack() as opened:
+        count = num_processes(settings)
+        if count > 1:
+            settings = shared_settings(settings, count, opened)
+        router = opened.enter_context(open_router(settings, telemetry.engine_metrics))
+        if count == 1:
+            _run(router, settings, telemetry)
+            return
+        load_shared(router, settings)
+        sockets = opened.enter_context(open_sockets(settings)) or []
+        inherited = sockets
+        if settings.uds is None:  # each process has a socket of its own; this one only holds the port
+            settings = settings.model_copy(update={"port": sockets[0].getsockname()[1]})
+            inherited = []
+        run_one = partial(_run, router, settings, telemetry, inherited)
+        if status := Processes(run_one).supervise(count):
+            sys.exit(status)
+
+
+def _run(
+    router: Router, settings: Settings, telemetry: Telemetry, sockets: Sequence[socket.socket] = ()
+) -> None:
+    """Serve in this process."""
+    names = preloaded(settings, router)
+    router.preload(names)
+    server = create_server(create_app(router, settings, names, telemetry), settings)
+    _configure_gc()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    logger.info("%s", describe_start([offer.name for offer in router.offers()], names, settings))
+    with nullcontext([*sockets]) if sockets else open_sockets(settings) as own:
+        server.run(own)
+    if not server.started:
+        sys.exit(EXIT_NOT_STARTED)
 
 
 def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
@@ -142,7 +164,3 @@ def _configure_gc() -> None:
     gc.freeze()
     gc.set_threshold(*GC_THRESHOLDS)
     gc.enable()  # the command disabled it
-
-
-def _stop(_signal: int, _frame: FrameType | None) -> None:
-    sys.exit(0)

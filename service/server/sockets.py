@@ -70,7 +70,9 @@ def _remove_stale_socket(path: Path) -> None:
 
 
 def _open_shared_socket(settings: NetworkSettings) -> socket.socket:
-    """Return a socket bound to a port that other processes can bind as well. Raises OSError."""
+    """Return a socket bound to a port that other processes can bind. Raises OSError and SettingsError."""
+    if not hasattr(socket, "SO_REUSEPORT"):
+        raise SettingsError("reuse_port: processes cannot share a port on this platform")
     [(family, kind, protocol, _, address), *_] = socket.getaddrinfo(
         settings.host, settings.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
     )

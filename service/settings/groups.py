@@ -82,7 +82,7 @@ class BundleSettings(_Group):
     """Folder of the bundles. None for two: your own in `models` in the current folder, and the bundled
     models, which serve only what your own do not."""
     model_index: str | None = Field(default=None, min_length=1)
-    """Address or path of the index from which `dragoman pull` downloads models; there is none by default."""
+    """Address or path of the index from which `dragoman pull` downloads models."""
     preload: str | None = None
     """Names of bundles to open before the server is ready, separated by commas; empty for none. None for the
     bundle there is, if it is the only one, or the only one of your own. Other bundles are opened on first
@@ -92,7 +92,7 @@ class BundleSettings(_Group):
     used bundles are closed when another needs their memory."""
     pivots: str = "en"
     """Preferred pivot languages, for pairs that no bundle serves directly; the most preferred first,
-    separated by commas. All other possible ones come after them."""
+    separated by commas."""
     detection: Literal["on", "off"] = "on"
     """Whether to detect the language of a text if a request does not name it. This takes memory: 100 MB for
     two languages, more for many. If `off`, a request may omit the language only if there is just one."""
@@ -118,10 +118,13 @@ class EngineSettings(_Group):
     """What computes the model: `native` for the engine's own kernels (int8, one thread per replica; or fp16,
     a GPU), `onnxruntime`, or `auto`: native if possible, on CPUs."""
     replicas: int | None = Field(default=None, ge=1)
-    """Number of searches that run at the same time, each over many segments; None for as many as there are
-    CPUs for their threads."""
+    """Number of searches that run at the same time in each process, each over many segments; None for as many
+    as there are CPUs for their threads."""
     threads: int = Field(default=1, ge=1)
     """Number of threads per replica."""
+    weights_dir: Path | None = None
+    """Folder of files with the weights of native kernels, which processes share; it must be writable for
+    trusted users only. None for a temporary one if there are several `processes`."""
     queue_size: int = Field(default=4096, ge=1)
     """Maximum number of queued segments; further requests are rejected as too many."""
     segment_cache_size: int = Field(default=4096, ge=0)
@@ -146,9 +149,12 @@ class NetworkSettings(_Group):
     the machine."""
     root_path: Annotated[str, AfterValidator(_check_root_path)] = ""
     """Path prefix under which a proxy publishes the server, such as `/translator`. The proxy must remove it
-    from the paths of requests; the server adds it to the addresses in its responses."""
+    from the paths of requests."""
     reuse_port: bool = False
     """Whether several processes may listen on one port; the system distributes connections among them."""
+    processes: Annotated[int, Field(ge=1)] | Literal["auto"] = 1
+    """Number of processes of this server, which share a port and memory (Linux, no GPU); `auto` for one for
+    each 4 CPUs. A process that ends is replaced."""
     trusted_proxies: Security[str] = ""
     """Addresses of proxies whose client addresses are trusted, separated by commas; `unix` for those that
     connect to `uds`."""

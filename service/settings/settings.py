@@ -121,7 +121,7 @@ def log_ignored_variables() -> None:
 def _describe(error: ValidationError) -> str:
     problems = []
     for problem in error.errors(include_url=False):
-        name = ".".join(str(part) for part in problem["loc"])
+        name = "".join(map(str, problem["loc"][:1]))  # what follows are the types of a union
         if problem["type"] == "extra_forbidden":
             nearest = nearest_setting(name, tuple(Settings.model_fields))
             problems.append(f"{name} is not a setting; did you mean {nearest}?")

@@ -12,7 +12,7 @@ from tests.paths import ROOT
 
 GUIDES = {
     name: (ROOT / "docs" / "guides" / f"{name}.md").read_text(encoding="utf8")
-    for name in ("deploying", "proxies-and-kubernetes", "running-job-workers")
+    for name in ("deploying", "several-processes", "proxies-and-kubernetes", "running-job-workers")
 }
 PAGE = GUIDES["deploying"]
 DOCKERFILE = (ROOT / "Dockerfile").read_text(encoding="utf8")

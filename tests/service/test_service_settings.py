@@ -53,7 +53,7 @@ def test_every_setting_can_come_from_the_environment(monkeypatch: pytest.MonkeyP
     given |= {"rate_storage_url": "redis://here", "cors_origins": "*", "trusted_proxies": "::1"}
     given |= {"documents": "off", "metrics": "off", "discovery": "key", "log_format": "json"}
     given |= {"otlp_endpoint": "http://there", "jobs": "off", "jobs_files": "s3://there"}
-    given |= {"root_path": "/here", "uds_mode": "666", "model_index": "index.toml"}
+    given |= {"root_path": "/here", "uds_mode": "666", "model_index": "index.toml", "weights_dir": "a"}
     given |= {
         "kernels": "native",
         "segment_cache": "off",
@@ -99,6 +99,8 @@ def test_unknown_names_in_the_file_are_rejected_with_the_nearest_setting(
     [
         ("port", "70000"),
         ("threads", "0"),
+        ("processes", "0"),
+        ("processes", "many"),
         ("request_timeout_s", "0"),
         ("request_timeout_s", "inf"),
         ("log_level", "loud"),
