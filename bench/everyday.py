@@ -4,7 +4,7 @@
 
 `everyday.tsv` has a line a trial: set, source language, text, and what the translation must contain as
 words, as a regular expression. A string of an interface must be the whole translation, with its capitals.
-Pronouns are translated with their sentence before them, in one piece.
+A text that addresses somebody must have one form of address.
 """
 
 import csv
@@ -12,17 +12,18 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 
 from bench.command import Command, show
 from dragoman import DecodingOptions, Translation, Translator
 from dragoman.languages import list_languages
-from dragoman.types import Splitting
+from dragoman.text.address import translated_forms
+from dragoman.types import Pair
 
 TRIALS = Path(__file__).with_name("everyday.tsv")
 WHOLE = "interface"
-JOINED = "pronouns"
+ADDRESS = "address"
+ENGLISH_TO_GERMAN = Pair("en", "de")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,8 @@ class Trial:
         """Return whether the translation has what is expected."""
         if self.name == WHOLE:
             return any(translation == one for one in self.expected.split("|"))
+        if self.name == ADDRESS:
+            return len(translated_forms(self.text, translation, ENGLISH_TO_GERMAN)) == 1
         return re.search(rf"(?<!\w)(?:{self.expected})(?!\w)", translation) is not None
 
 
@@ -51,12 +54,9 @@ def read_trials(language: str) -> Iterator[Trial]:
 
 
 def translate(translator: Translator, trials: Iterable[Trial]) -> Iterator[str]:
-    """Yield the translations as shipped: beam 4; a trial of pronouns is one segment."""
-    for name, group in groupby(trials, lambda trial: trial.name):
-        splitting = Splitting.OFF if name == JOINED else Splitting.SENTENCES
-        options = DecodingOptions(beam_size=4, splitting=splitting)
-        for outcome in translator.translate([trial.text for trial in group], options):
-            yield outcome.text if isinstance(outcome, Translation) else ""
+    """Yield the translations as shipped, with beam 4."""
+    for outcome in translator.translate([trial.text for trial in trials], DecodingOptions(beam_size=4)):
+        yield outcome.text if isinstance(outcome, Translation) else ""
 
 
 def main() -> None:

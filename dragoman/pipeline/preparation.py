@@ -15,6 +15,7 @@ from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reader import Ids, Reader, ReadOptions, ReadSegment
 from dragoman.text.address import may_address
 from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
+from dragoman.text.sentence_groups import BETWEEN, group_sentences
 from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Span
 
@@ -33,7 +34,7 @@ class SegmentInput:
     """A segment to search for."""
 
     number: int
-    """Position among the searched segments of its text."""
+    """Position of its first sentence among the searched sentences of its text."""
     ids: Ids
     has_replacement: bool = False
     """Whether it contains U+FFFD, the replacement character."""
@@ -47,6 +48,18 @@ class SegmentInput:
     """The same as written, if the better translation of the two is to be chosen."""
     around: IdsAround = ((), ())
     """Ids before and after those of the segment."""
+    sentences: tuple["SegmentInput", ...] = ()
+    """Its sentences, if they are several: each is translated alone if a translation of all has lost one."""
+
+    @property
+    def num_tokens(self) -> int:
+        """Number of the segment's own ids."""
+        return len(self.ids) - sum(map(len, self.around))
+
+    @property
+    def may_have_neighbours(self) -> bool:
+        """Whether it may be read with its neighbours: no word of it is respelled."""
+        return self.as_written is None and (self.read is None or not self.read.is_in_capitals)
 
     @property
     def has_quote_spaces(self) -> bool:
@@ -65,6 +78,7 @@ class SegmentInput:
             ids=[*before, control, *self.ids[len(before) :]],
             around=((*before, control), after),
             as_written=None if self.as_written is None else self.as_written.with_control(control),
+            sentences=tuple(sentence.with_control(control) for sentence in self.sentences),
         )
 
 
@@ -119,7 +133,9 @@ class Preparer:
             may_choose=options.sampling is None,
             may_add_quote_spaces=term_finder is None,
         )
-        read = _ReadSegments(self._reader, pair.source, how)
+        is_whole = options.target_prefix == "" and options.max_length is None
+        group_tokens = self._reader.group_tokens(pair.source) if is_whole else 0
+        read = _ReadSegments(self._reader, pair.source, how, group_tokens)
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
             sentence
@@ -151,7 +167,7 @@ class Preparer:
         term_finder: TermFinder | None,
         pause: Callable[[], None],
     ) -> PreparedText:
-        """Cut segments that are too long, and return the inputs of all; see `prepare`."""
+        """Cut segments that are too long, join short ones, and return the inputs of all; see `prepare`."""
         around = self.around(pair, controls)
 
         def count_tokens(segment: str) -> int:
@@ -163,16 +179,20 @@ class Preparer:
         )
         sources: list[Input] = []
         num_searched = 0
-        for sentence in document.segments:
+
+        def input_of(sentence: str, number: int) -> Input:
             pause()
-            if controls:
-                around = self.around_segment(sentence, pair, controls)
-            source = self._source(sentence, read, around, num_searched)
-            if isinstance(source, SegmentInput):
-                num_searched += 1
-                if term_finder is not None:
-                    source = self._with_terms(sentence, source, around, term_finder)
-            sources.append(source)
+            around = self.around_segment(sentence, pair, controls)
+            source = self._source(sentence, read, around, number)
+            if term_finder is None or not isinstance(source, SegmentInput):
+                return source
+            return self._with_terms(sentence, source, around, term_finder)
+
+        for sentence in document.segments:
+            sources.append(input_of(sentence, num_searched))
+            num_searched += isinstance(sources[-1], SegmentInput)
+        if read.group_tokens:
+            document, sources = _join_neighbours(document, sources, read.group_tokens, input_of)
         return PreparedText(document, tuple(sources), pair)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> SegmentInput:
@@ -286,25 +306,25 @@ class Preparer:
         return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)
 
 
-class _ReadSegments:
+class _ReadSegments(dict[str, ReadSegment]):
     """What the model reads for segments; each is read once. Not safe to use from several threads."""
 
-    def __init__(self, reader: Reader, language: str, options: ReadOptions) -> None:
+    def __init__(self, reader: Reader, language: str, options: ReadOptions, group_tokens: int = 0) -> None:
+        self.group_tokens = group_tokens
+        """Maximum tokens of consecutive sentences that are read together; 0 for one at a time."""
         self._reader = reader
         self._language = language
         self._options = options
-        self._read: dict[str, ReadSegment] = {}
 
-    def __getitem__(self, segment: str) -> ReadSegment:
-        """Return what is read for a segment; read it if it is new."""
-        if segment not in self._read:
-            self.add([segment])
-        return self._read[segment]
+    def __missing__(self, segment: str) -> ReadSegment:
+        """Read a new segment."""
+        self.add([segment])
+        return self[segment]
 
     def add(self, segments: Iterable[str]) -> None:
         """Read segments together, those that are new."""
-        new = [segment for segment in segments if segment not in self._read]
-        self._read |= self._reader.read_all(new, self._language, self._options)
+        new = [segment for segment in segments if segment not in self]
+        self.update(self._reader.read_all(new, self._language, self._options))
 
 
 def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedText | InputError:
@@ -313,6 +333,39 @@ def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedTex
     except InputError as error:
         return error
     return segment(text, language, options.splitting)
+
+
+def _join_neighbours(
+    document: SegmentedText,
+    sources: Sequence[Input],
+    max_tokens: int,
+    input_of: Callable[[str, int], Input],
+) -> tuple[SegmentedText, list[Input]]:
+    """Return a text with groups of short sentences as segments, and the input of each segment.
+
+    Args:
+        document: the text's sentences.
+        sources: the input of each.
+        max_tokens: of a group.
+        input_of: returns the input of a segment at a position; a group whose words would be respelled stays
+            apart.
+    """
+    num_tokens = [
+        one.num_tokens if isinstance(one, SegmentInput) and one.may_have_neighbours else None
+        for one in sources
+    ]
+    segments: list[str] = []
+    gaps, inputs = [document.gaps[0]], list[Input]()
+    for group in group_sentences(document, num_tokens, max_tokens):
+        sentences, own = document.segments[group.start : group.stop], sources[group.start : group.stop]
+        alone = [one for one in own if isinstance(one, SegmentInput)]
+        joined = input_of(BETWEEN.join(sentences), alone[0].number) if len(group) > 1 else own[0]
+        if len(group) > 1 and isinstance(joined, SegmentInput) and joined.may_have_neighbours:
+            sentences, own = (BETWEEN.join(sentences),), [replace(joined, sentences=tuple(alone))]
+        segments += sentences
+        inputs += own
+        gaps += (*[BETWEEN] * (len(sentences) - 1), document.gaps[group.stop])
+    return SegmentedText(tuple(segments), tuple(gaps)), inputs
 
 
 def _join_ids(pieces: Ids, around: IdsAround) -> Ids:

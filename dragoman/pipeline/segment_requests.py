@@ -2,18 +2,21 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 from dragoman.decoding.constrained import constrained_beam_size
 from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.sampling import segment_seed
-from dragoman.decoding.scoring import normalised_score
+from dragoman.decoding.scoring import normalised_score, text_score
 from dragoman.decoding.strategy import Source
+from dragoman.pipeline.assembly import joint_finish_reason
 from dragoman.pipeline.preparation import Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_cache import SegmentCache
 from dragoman.pipeline.terminology import SegmentTerms
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
-from dragoman.types import Hypothesis, Method, SearchKind
+from dragoman.text.segmentation import segment as split_text
+from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 
 OnDone = Callable[[Outcome], object]
 Receive = Callable[[SegmentInput], OnDone]
@@ -125,22 +128,15 @@ class SegmentRequestFactory:
         if as_written is None or read is None:
             return begin(segment, receive(segment))
 
-        def begin_as_written(found: Outcome) -> None:
-            if isinstance(found, Exception):
-                receive(segment)(found)
-                return
+        def begin_as_written(found: list[Hypothesis]) -> None:
+            def choose(found_as_written: list[Hypothesis]) -> None:
+                advantage = _mean_logprob(found) + read.bonus - _mean_logprob(found_as_written)
+                best, hypotheses = (segment, found) if advantage > 0 else (as_written, found_as_written)
+                receive(best)(hypotheses)
 
-            def choose(found_as_written: Outcome) -> None:
-                best, outcome = as_written, found_as_written
-                if not isinstance(outcome, Exception):
-                    advantage = _mean_logprob(found) + read.bonus - _mean_logprob(outcome)
-                    if advantage > 0:
-                        best, outcome = segment, found
-                receive(best)(outcome)
+            self._continue(*begin(as_written, _if_found(receive(as_written), choose)))
 
-            self._continue(*begin(as_written, choose))
-
-        return begin(segment, begin_as_written)
+        return begin(segment, _if_found(receive(segment), begin_as_written))
 
     def _search(
         self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, on_done: OnDone
@@ -148,6 +144,8 @@ class SegmentRequestFactory:
         """Make the request for one reading of a segment; see `search`."""
         source = self._source(segment, resolved)
         kind = resolved.options.kind(self._has_shortlist)
+        if segment.sentences:
+            on_done = self._then_search_sentences(segment.sentences, resolved, made, on_done)
         if segment.terms is not None:
             beam_size = constrained_beam_size(
                 kind.beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
@@ -213,17 +211,39 @@ class SegmentRequestFactory:
         constrained = replace(source, constraints=terms.constraints)
         constrained_kind = SearchKind(beam_size, method=Method.CONSTRAINED)
 
-        def require(outcome: Outcome) -> None:
-            if isinstance(outcome, Exception):
-                on_done(outcome)
-                return
-            complete = [one for one in outcome if terms.are_met(self._decode(one.ids))]
+        def require(hypotheses: list[Hypothesis]) -> None:
+            complete = [one for one in hypotheses if terms.are_met(self._decode(one.ids))]
             if complete:
                 on_done(complete[: source.num_hypotheses])
                 return
             self._continue(*self._find_or_request(constrained, constrained_kind, resolved, made, on_done))
 
-        return require
+        return _if_found(on_done, require)
+
+    def _then_search_sentences(
+        self, sentences: Sequence[SegmentInput], resolved: ResolvedRequest, made: Made, on_done: OnDone
+    ) -> OnDone:
+        """Return a receiver of hypotheses of several sentences, which searches for each if one is lost."""
+
+        def search_next(found: Sequence[list[Hypothesis]]) -> None:
+            if len(found) == len(sentences):
+                on_done(_join_sentences(found, resolved.options.length_penalty))
+                return
+            receive = _if_found(on_done, lambda hypotheses: search_next([*found, hypotheses]))
+            self._continue(*self._search(sentences[len(found)], resolved, made, receive))
+
+        def check(hypotheses: list[Hypothesis]) -> None:
+            if self._has_sentences(hypotheses[0], len(sentences), resolved):
+                on_done(hypotheses)
+            else:
+                search_next([])
+
+        return _if_found(on_done, check)
+
+    def _has_sentences(self, found: Hypothesis, number: int, resolved: ResolvedRequest) -> bool:
+        """Return whether a target ends, and has a number of sentences or more."""
+        sentences = split_text(self._decode(found.ids), resolved.pair.target).segments
+        return found.finish_reason is not FinishReason.LENGTH and len(sentences) >= number
 
     def _then_decode_forced(
         self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive
@@ -236,24 +256,42 @@ class SegmentRequestFactory:
         source = self._source(segment, resolved)
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
 
-        def decode_best(outcome: Outcome) -> None:
-            if isinstance(outcome, Exception):
-                on_done(outcome)
-                return
-            best = outcome[0]
+        def decode_best(hypotheses: list[Hypothesis]) -> None:
+            best, *others = hypotheses
             if best.reading is not None:
-                on_done(outcome)
+                on_done(hypotheses)
                 return
             forced = replace(source, target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0)
 
-            def add_reading(decoded: Outcome) -> None:
-                if not isinstance(decoded, Exception):
-                    decoded = [replace(best, reading=decoded[0].reading), *outcome[1:]]
-                on_done(decoded)
+            def add_reading(decoded: list[Hypothesis]) -> None:
+                on_done([replace(best, reading=decoded[0].reading), *others])
 
-            self._continue(*self._find_or_request(forced, kind, resolved, made, add_reading))
+            receive = _if_found(on_done, add_reading)
+            self._continue(*self._find_or_request(forced, kind, resolved, made, receive))
 
-        return decode_best
+        return _if_found(on_done, decode_best)
+
+
+def _if_found(on_done: OnDone, then: Callable[[list[Hypothesis]], object]) -> OnDone:
+    """Return a receiver that hands hypotheses to `then`, and an error to `on_done`."""
+    return lambda outcome: on_done(outcome) if isinstance(outcome, Exception) else then(outcome)
+
+
+def _join_sentences(found: Sequence[Sequence[Hypothesis]], length_penalty: float) -> list[Hypothesis]:
+    """Return the hypotheses of consecutive sentences together, rank by rank."""
+    joined: list[Hypothesis] = []
+    for rank in range(max(map(len, found))):
+        parts = [each[min(rank, len(each) - 1)] for each in found]
+        joined.append(
+            Hypothesis(
+                tuple(chain.from_iterable(part.ids for part in parts)),
+                sum(part.logprob for part in parts),
+                sum(part.num_tokens for part in parts),
+                text_score(parts, length_penalty),
+                joint_finish_reason([part.finish_reason for part in parts]),
+            )
+        )
+    return joined
 
 
 def _needs_attention(segment: SegmentInput, options: SearchOptions) -> bool:

@@ -45,6 +45,8 @@ class Reader:
         """Returns the span of each piece of a text that was read."""
         self.unknown_share = tokenizer.unknown_share
         """Returns the share of unknown letters of a text that was read."""
+        self.group_tokens = reading.group_tokens
+        """Returns the maximum tokens of consecutive sentences of a language that are read together."""
 
     def read(self, segment: str, language: str, options: ReadOptions = ReadOptions()) -> ReadSegment:
         """Return what the model reads for a segment of a language, with the offsets in the segment."""

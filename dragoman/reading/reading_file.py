@@ -16,7 +16,10 @@ READING_FILE = "reading.toml"
 MAX_BYTES = 2**20
 MAX_CHARACTERS = 80
 """Maximum length of an abbreviation, and of the words for it."""
-RESPELLING, ABBREVIATIONS = "respelling", "abbreviations"
+RESPELLING, ABBREVIATIONS, GROUPS = "respelling", "abbreviations", "groups"
+MAX_GROUP_TOKENS = 256
+_KEYS = frozenset({"grammar", "readings", "also_words", "not_with", "group_tokens"})
+"""Keys of a language's table that are no sections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +29,11 @@ class LanguageReading:
     finders: tuple[Find, ...] = ()
     has_respelling: bool = False
     """Whether words in capitals, Swiss spelling and quotation marks are read otherwise, too."""
+    group_tokens: int = 0
+    """Maximum tokens of consecutive sentences that are read together; 0 for one sentence at a time."""
+
+
+_PLAIN = LanguageReading()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,14 +46,18 @@ class Reading:
 
     def read(self, segment: str, language: str) -> RewordedText | None:
         """Return what the model reads for a segment, but for respelling; None for the segment itself."""
-        known = self.languages.get(language)
-        if known is None or not known.finders:
+        known = self.languages.get(language, _PLAIN)
+        if not known.finders:
             return None
         return render(segment, (found for find in known.finders for found in find(segment)))
 
     def has_respelling(self, language: str) -> bool:
         """Return whether texts of a language are respelled."""
-        return language in self.languages and self.languages[language].has_respelling
+        return self.languages.get(language, _PLAIN).has_respelling
+
+    def group_tokens(self, language: str) -> int:
+        """Return the maximum tokens of consecutive sentences that are read together; 0 for one alone."""
+        return self.languages.get(language, _PLAIN).group_tokens
 
 
 AS_WRITTEN = Reading()
@@ -95,7 +107,7 @@ class _Reader:
         names = set(self._take_words(code, "readings", table.get("readings", [])))
         for name in sorted(names - known.keys() - {RESPELLING}):
             self._reject(code, "readings", f"{name!r} is none of {', '.join(sorted({*known, RESPELLING}))}")
-        for key in table.keys() - SECTIONS.keys() - {"grammar", "readings", "also_words", "not_with"}:
+        for key in table.keys() - SECTIONS.keys() - _KEYS:
             self._reject(code, key, "is unknown")
         finders = [known[name] for name in sorted(names & known.keys())]
         sections = {
@@ -113,7 +125,16 @@ class _Reader:
                 frozenset() if grammar is None else grammar.FUNCTION_WORDS,
             )
             finders.insert(0, found.find)
-        return LanguageReading(tuple(finders), RESPELLING in names), names
+        group_tokens = self._take_group_tokens(code, table.get("group_tokens", 0))
+        if group_tokens:
+            names.add(GROUPS)
+        return LanguageReading(tuple(finders), RESPELLING in names, group_tokens), names
+
+    def _take_group_tokens(self, code: str, content: object) -> int:
+        if type(content) is int and 0 <= content <= MAX_GROUP_TOKENS:
+            return content
+        self._reject(code, "group_tokens", f"must be a number of tokens, at most {MAX_GROUP_TOKENS}")
+        return 0
 
     def _take_grammar(self, code: str, name: object) -> Grammar | None:
         if name is None:

@@ -51,29 +51,8 @@ _ENUMERATION = re.compile(
 """Matches the start of a list item or heading: "1. ", "a) ", "2.3 ", a bullet."""
 _ORDINAL_AT_END = re.compile(r"(?<![\w.,:])\d{1,2}\.\s*\Z")
 _DATE_AT_END = re.compile(r"(?<![\w.,:])\d{1,2}\. ?\d{1,2}\.\s*\Z")
-_DOTTED_ORDINALS = frozenset(
-    [
-        "bs",
-        "cs",
-        "da",
-        "de",
-        "et",
-        "fi",
-        "hr",
-        "hu",
-        "is",
-        "lb",
-        "lv",
-        "nb",
-        "nn",
-        "no",
-        "pl",
-        "sk",
-        "sl",
-        "sr",
-    ]
-)
-"""Languages that write "3rd" as "3."."""
+_DOTTED_ORDINALS = re.compile("bs|cs|da|de|et|fi|hr|hu|is|lb|lv|nb|nn|no|pl|sk|sl|sr")
+"""Matches languages that write "3rd" as "3."."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +211,7 @@ def _sentence_ends(line: str, code: str) -> list[int]:
     ends = [*_splitter_ends(line, code)]
     if len(ends) == 1:
         return ends
-    has_ordinals = code in _DOTTED_ORDINALS
+    has_ordinals = _DOTTED_ORDINALS.fullmatch(code) is not None
     kept: list[int] = []
     for end in ends:
         start = kept[-1] if kept else 0

@@ -25,9 +25,11 @@ def test_no_trial_is_right_without_a_translation() -> None:
         ("interface", "Forgot password?", "Forgot password?", True),
         ("pronouns", r"(?<=[.?!] )(Er)", "Ich habe einen Tisch. Er ist neu.", True),
         ("pronouns", r"(?<=[.?!] )(Er)", "Er ist neu. Es ist ein Tisch.", False),
+        ("address", "", "Setz dich. Bist du müde?", True),
+        ("address", "", "Setzen Sie sich. Bist du müde?", False),
     ],
 )
 def test_a_translation_is_right_if_it_has_what_is_expected(
     name: str, expected: str, translation: str, *, is_right: bool
 ) -> None:
-    assert Trial(name, "de", "", expected).is_right(translation) is is_right
+    assert Trial(name, "de", "Sit down. Are you tired?", expected).is_right(translation) is is_right

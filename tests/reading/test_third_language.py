@@ -72,6 +72,8 @@ def test_texts_of_another_language_are_read_as_its_file_says(folder: Path) -> No
         ('[la]\nreadings = ["clock"]\n', "reading.toml: [la] 'readings' 'clock' is none of respelling"),
         ("[la]\nreadings = 5\n", "reading.toml: [la] 'readings' must be words of at most 80 characters"),
         ("[la]\ncolour = 5\n", "reading.toml: [la] 'colour' is unknown"),
+        ("[la]\ngroup_tokens = -1\n", "reading.toml: [la] 'group_tokens' must be a number of tokens"),
+        ("[la]\ngroup_tokens = true\n", "reading.toml: [la] 'group_tokens' must be a number of tokens"),
         ('[la.anywhere]\n"5." = "x"\n', "reading.toml: [la.anywhere] '5.' must have letters"),
         ('[la.anywhere]\n"ad." = []\n', "reading.toml: [la.anywhere] 'ad.' must be words, or a list"),
         ("[la\n", "reading.toml: Expected"),
