@@ -121,6 +121,23 @@ class Accounts:
             raise UnknownKey
         return caller_from_key(self._verify(parts, self._keys))
 
+    def owner(self, key_id: str | None) -> tuple[Caller, bytes]:
+        """Return the caller with a key that was presented before, and what the server signs with for it.
+
+        Raises:
+            MissingKey: there was no key, and one is required.
+            UnknownKey: the key is not valid any more.
+            StoreError: the database cannot be used.
+        """
+        if key_id is None:
+            if self.requires_key:
+                raise MissingKey
+            return ANONYMOUS, b""
+        key = None if self._keys is None else self._keys.find(key_id)
+        if key is None or not key.is_valid_at(self.options.clock.now()):
+            raise UnknownKey
+        return caller_from_key(key), key.secret_sha256
+
     def has_cached(self, presented: str | None) -> bool:
         """Return whether `identify` needs no database now, and in the next second, for this key."""
         if self._keys is None or not presented:

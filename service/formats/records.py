@@ -5,6 +5,7 @@ A record is a JSON list, so that a separate process can read the file: see `isol
 
 import csv
 import io
+import re
 from collections.abc import Callable, Iterator, Mapping
 from enum import StrEnum
 from functools import partial
@@ -17,6 +18,7 @@ from service.formats.xml_units import xml_units
 
 _BYTE_ORDER_MARK = "\ufeff"
 _UNIT = Name("", "tu")
+_SOURCE_LANGUAGE = re.compile(r"<header\b[^>]*?\bsrclang\s*=\s*[\"']([^\"'<>]{1,64})[\"']")
 _CODES = frozenset(["bpt", "ept", "it", "ph", "ut"])
 """Elements of TMX whose content is the code of another format, such as `%s`."""
 _CONCEPTS = frozenset(
@@ -37,6 +39,8 @@ class RecordKind(StrEnum):
 
     TMX = "tmx"
     """Records: `[source text, target text]`; an empty one for a unit without a pair."""
+    TMX_LANGUAGES = "tmx languages"
+    """One record: the languages of the first unit, its source language first."""
     TBX = "tbx"
     """Records: `[line, source terms, target terms]`; one for each concept with terms in both languages."""
     CSV = "csv"
@@ -95,6 +99,18 @@ def _tmx_pairs(source: IO[bytes], languages: tuple[str, str]) -> Iterator[Record
             variants = unit.children("tuv")
             segments = [_segment(variants, language) for language in languages]
             yield segments if all(segments) else []
+
+
+def _tmx_languages(source: IO[bytes], _: tuple[str, str]) -> Iterator[Record]:
+    declared = ""
+    for part in xml_units(source, frozenset([_UNIT]), allows_doctype=True):
+        if isinstance(part, Element):
+            found = [variant.language for variant in part.children("tuv") if variant.language]
+            first = next((code for code in found if is_variant(code, declared)), "".join(found[:1]))
+            yield [first, *(code for code in found if not is_variant(code, first))]
+            return
+        if (header := _SOURCE_LANGUAGE.search(part)) is not None:
+            declared = header[1]
 
 
 def _segment(variants: list[Element], language: str) -> str | None:
@@ -171,6 +187,7 @@ def _text(element: Element) -> str:
 
 _PARSERS: Mapping[RecordKind, Callable[[IO[bytes], tuple[str, str]], Iterator[Record]]] = {
     RecordKind.TMX: _tmx_pairs,
+    RecordKind.TMX_LANGUAGES: _tmx_languages,
     RecordKind.TBX: _tbx_concepts,
     RecordKind.CSV: partial(_rows, RecordKind.CSV),
     RecordKind.TSV: partial(_rows, RecordKind.TSV),

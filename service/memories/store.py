@@ -102,9 +102,16 @@ class MemoryStore:
     limits: MemoryLimits = MemoryLimits()
 
     def add(
-        self, owner: str | None, name: str, pair: Pair, pairs: Iterable[SegmentPair], now: datetime
+        self,
+        owner: str | None,
+        name: str,
+        pair: Pair,
+        pairs: Iterable[SegmentPair],
+        now: datetime,
+        *,
+        memory_id: str | None = None,
     ) -> Memory:
-        """Store a memory. Of pairs with equal sources, the last one counts.
+        """Store a memory, with a new id or the given one. Of pairs with equal sources, the last one counts.
 
         Raises:
             MemoryInvalid: its name, its languages or a pair cannot be used, or a limit is exceeded.
@@ -115,7 +122,8 @@ class MemoryStore:
         first, *others = _parts(self._rows(pairs))
         with self.database.writing() as connection:
             hold_lock(connection, _MEMORIES_LOCK)
-            memory = self._write(connection, owner, self._create(connection, owner, name, pair, now), first)
+            memory = self._create(connection, owner, name, pair, now, memory_id or str(uuid.uuid4()))
+            memory = self._write(connection, owner, memory, first)
             if not others:
                 return self._complete(connection, owner, memory.id)
         try:
@@ -157,7 +165,8 @@ class MemoryStore:
                 & (MEMORIES.c.target == pair.target)
             )
             known = _read(connection, _is_owned_by(owner), is_wanted)
-            memory = known[0] if known else self._create(connection, owner, SUGGESTIONS, pair, now)
+            memory_id = str(uuid.uuid4())
+            memory = known[0] if known else self._create(connection, owner, SUGGESTIONS, pair, now, memory_id)
             memory = self._write(connection, owner, memory, rows)
             return memory if known else self._complete(connection, owner, memory.id)
 
@@ -232,12 +241,18 @@ class MemoryStore:
             return _read_one(connection, owner, memory.id)
 
     def _create(
-        self, connection: sa.Connection, owner: str | None, name: str, pair: Pair, now: datetime
+        self,
+        connection: sa.Connection,
+        owner: str | None,
+        name: str,
+        pair: Pair,
+        now: datetime,
+        memory_id: str,
     ) -> Memory:
         """Create a memory that is invisible until `_complete`."""
         if change_total(connection, Resource.MEMORIES, owner, 1, 0).num_items > self.limits.max_memories:
             raise TooManyMemories(self.limits.max_memories)
-        memory = Memory(str(uuid.uuid4()), name, pair, 0, 0, 0, now)
+        memory = Memory(memory_id, name, pair, 0, 0, 0, now)
         row = {"id": memory.id, "key_id": owner, "name": name, **pair._asdict(), "created_at": now}
         connection.execute(sa.insert(MEMORIES).values(**row, removable_at=_import_end()))
         return memory

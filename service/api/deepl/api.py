@@ -12,6 +12,7 @@ from service.api.deepl.glossaries import GlossaryAccess, glossary_routes, multil
 from service.api.deepl.memories import memory_routes
 from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute, enter
 from service.api.deepl.schemas import errors_of
+from service.api.deepl.transfers import UPLOADS, transfer_routes
 from service.api.deepl.translation import translation_routes
 from service.api.services import ApiDefinition, Services
 from service.http.authentication import Authenticator
@@ -22,7 +23,6 @@ WRITE_ROOT = f"{ROOT}/write"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 MESSAGES: Mapping[str, str] = {
     f"{NEXT_ROOT}/style_rules": "Style rules (/v3/style_rules) are not supported; send requests without one",
-    f"{NEXT_ROOT}/translation_memories/": "Translation memories are imported at /v1/memories",
 }
 """Error messages by the beginning of the path."""
 
@@ -47,7 +47,13 @@ def unsupported_routes(authenticator: Authenticator) -> APIRouter:
 
 
 DOCUMENT_PATHS = frozenset(
-    {f"{ROOT}/document", f"{ROOT}/glossaries", f"{NEXT_ROOT}/glossaries", f"{NEXT_ROOT}/glossaries/"}
+    {
+        f"{ROOT}/document",
+        f"{ROOT}/glossaries",
+        f"{NEXT_ROOT}/glossaries",
+        f"{NEXT_ROOT}/glossaries/",
+        f"{NEXT_ROOT}{UPLOADS}",
+    }
 )
 """Paths whose bodies may be larger than texts; DeepL's clients may send a glossary of 10 MiB."""
 KEY_HEADER = APIKeyHeader(
@@ -81,6 +87,7 @@ def deepl_api(services: Services) -> ApiDefinition:
         (ROOT, glossary_routes(access)),
         (ROOT, document_routes(services)),
         (NEXT_ROOT, multilingual_glossary_routes(access)),
+        (NEXT_ROOT, transfer_routes(services)),
         (NEXT_ROOT, memory_routes(services)),
     ):
         all_routes.include_router(part, prefix=root)

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
+from service.api.deepl import language_schemas as listed
 from service.api.deepl import schemas
 from service.api.deepl.languages import (
     AUTO_DETECTION,
@@ -41,13 +42,13 @@ def catalogue_routes(services: Services) -> APIRouter:
         router,
         "/languages",
         ("languages", "languages_posted"),
-        schemas.DeepLLanguagesQuery,
-        describe_route("List the languages", "The languages of one side", list[schemas.DeepLLanguage]),
+        listed.DeepLLanguagesQuery,
+        describe_route("List the languages", "The languages of one side", list[listed.DeepLLanguage]),
     )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
         _, fields = await enter(connection, services.authenticator, scope=None)
-        is_target = fields.read(schemas.DeepLLanguagesQuery).type == TARGET
+        is_target = fields.read(listed.DeepLLanguagesQuery).type == TARGET
         present = _present_target if is_target else _present_source
         return SafeJSONResponse([shown for each in await served.current() if (shown := present(each))])
 
@@ -86,22 +87,25 @@ def resource_routes(services: Services) -> APIRouter:
         **describe_route(
             "List the languages of a resource",
             "The languages",
-            list[schemas.ResourceLanguage],
-            request=request_of(parameters=query_parameters(schemas.ResourceLanguagesQuery)),
+            list[listed.ResourceLanguage],
+            request=request_of(parameters=query_parameters(listed.ResourceLanguagesQuery)),
         ),
     )
     async def resource_languages(connection: Request) -> Response:
         """Return each language with what the server offers for it."""
         _, fields = await enter(connection, services.authenticator, scope=None)
-        resource = fields.read(schemas.ResourceLanguagesQuery).resource
+        resource = fields.read(listed.ResourceLanguagesQuery).resource
         offered = [name for name in RESOURCES[resource] if name not in unavailable]
-        listed = [each for each in await served.current() if resource != GLOSSARY or _has_glossaries(each)]
-        return SafeJSONResponse([_present_for_resource(each, offered) for each in listed])
+        found = [each for each in await served.current() if resource != GLOSSARY or _has_glossaries(each)]
+        return SafeJSONResponse([_present_for_resource(each, offered) for each in found])
 
     @router.get(
         "/languages/resources",
         **describe_route(
-            "List the resources", "The resources", list[schemas.LanguageResource], request=request_of()
+            "List the resources",
+            "The resources",
+            list[listed.LanguageResource],
+            request=request_of(),
         ),
     )
     async def language_resources(connection: Request) -> Response:

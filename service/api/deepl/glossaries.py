@@ -19,7 +19,7 @@ from service.api.deepl.glossary_fields import (
     to_tsv,
 )
 from service.api.deepl.languages import direct_pairs
-from service.api.deepl.responses import KEY_FIELD, DeepLRoute, enter, read_id
+from service.api.deepl.responses import DeepLRoute, enter, enter_to_change, read_id
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
 from service.api.services import Services
@@ -68,8 +68,7 @@ class GlossaryAccess:
 
     async def enter_to_change(self, connection: Request, model: type[Model]) -> tuple[Caller, Model]:
         """Return the caller and the fields, as a model that knows all: others may ask for another change."""
-        caller, fields = await self.enter(connection)
-        return caller, fields.with_objects(DICTIONARIES).without(KEY_FIELD).read(model)
+        return await enter_to_change(connection, self._authenticator, model)
 
     async def reader(self) -> DictionaryReader:
         """Return a reader of entries for the pairs that are served now."""

@@ -6,12 +6,13 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from service.accounts.keys import Scope
-from service.api.deepl import schemas
+from service.api.deepl import memory_schemas, schemas
 from service.api.deepl.glossary_fields import format_time
 from service.api.deepl.languages import REGIONAL_TARGETS
-from service.api.deepl.responses import DeepLRoute, enter, read_id
+from service.api.deepl.responses import DeepLRoute, enter, enter_to_change, read_id
 from service.api.services import Services
 from service.http.errors import ErrorKind, SafeJSONResponse
+from service.http.fields import NoFields
 from service.http.openapi import describe_route, path_parameter, query_parameters, request_of
 from service.memories.store import Memory, MemoryStore, StoredPair
 from service.work.threads import run_in_thread
@@ -35,14 +36,14 @@ def memory_routes(services: Services) -> APIRouter:
         **describe_route(
             "List the translation memories",
             "The key's memories",
-            schemas.TranslationMemories,
-            request=request_of(parameters=query_parameters(schemas.MemoriesQuery)),
+            memory_schemas.TranslationMemories,
+            request=request_of(parameters=query_parameters(memory_schemas.MemoriesQuery)),
         ),
     )
     async def memories(connection: Request) -> Response:
         """List a page of the key's memories, the oldest first."""
         caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
-        query = fields.read(schemas.MemoriesQuery)
+        query = fields.read(memory_schemas.MemoriesQuery)
         found = await run_in_thread(lambda: store.list(caller.key_id))
         start = query.page * query.page_size
         shown = [_present_memory(each) for each in found[start : start + query.page_size]]
@@ -53,7 +54,7 @@ def memory_routes(services: Services) -> APIRouter:
         **describe_route(
             "Return one translation memory",
             "The memory",
-            schemas.TranslationMemory,
+            memory_schemas.TranslationMemory,
             errors_of_one,
             request_of(parameters=[ID]),
         ),
@@ -69,15 +70,15 @@ def memory_routes(services: Services) -> APIRouter:
         **describe_route(
             "List the segments of a translation memory",
             "One page of segments",
-            schemas.MemorySegments,
+            memory_schemas.MemorySegments,
             errors_of_one,
-            request_of(parameters=[ID, *query_parameters(schemas.SegmentsQuery)]),
+            request_of(parameters=[ID, *query_parameters(memory_schemas.SegmentsQuery)]),
         ),
     )
     async def memory_segments(connection: Request) -> Response:
         """Return segments with their translations, those with a text in one of these if it is named."""
         caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
-        query = fields.read(schemas.SegmentsQuery)
+        query = fields.read(memory_schemas.SegmentsQuery)
 
         def find() -> dict[str, Any]:
             memory = store.get(caller.key_id, _id(connection))
@@ -97,7 +98,7 @@ def memory_routes(services: Services) -> APIRouter:
     )
     async def delete_memory(connection: Request) -> Response:
         """Delete a memory permanently."""
-        caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
+        caller, _ = await enter_to_change(connection, authenticator, NoFields)
         await run_in_thread(lambda: store.delete(caller.key_id, _id(connection)))
         return Response(status_code=NO_CONTENT)
 
@@ -109,7 +110,7 @@ def _id(connection: Request) -> str:
 
 
 def _find_segments(
-    store: MemoryStore, owner: str | None, memory_id: str, query: schemas.SegmentsQuery
+    store: MemoryStore, owner: str | None, memory_id: str, query: memory_schemas.SegmentsQuery
 ) -> tuple[list[StoredPair], str | None]:
     """Return a page of pairs, and the cursor of the next one; None if there is none."""
     found: list[StoredPair] = []

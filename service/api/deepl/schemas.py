@@ -3,9 +3,8 @@
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from pydantic.config import JsonDict
-from pydantic_core import PydanticCustomError
 
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.glossaries.entries import EntriesFormat
@@ -25,9 +24,6 @@ from service.translation.memory import MAX_THRESHOLD
 Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
 ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
 TagHandlingVersion = Literal["v1", "v2"]
-Resource = Literal[
-    "translate_text", "translate_document", "glossary", "style_rules", "translation_memory", "voice", "write"
-]
 ApiKey = Annotated[
     str | None, Field(description="API key, unless the header `Authorization: DeepL-Auth-Key KEY` has it.")
 ]
@@ -61,16 +57,6 @@ MemoryThreshold = Annotated[
     ),
 ]
 DEFAULT_THRESHOLD = 75
-
-
-def _to_lower(value: object) -> object:
-    return value.lower() if isinstance(value, str) else value
-
-
-def _check_filter(text: str) -> str:
-    if len(text) == 1:
-        raise PydanticCustomError("short_filter", "has one character; send two or more")
-    return text
 
 
 class TranslationOptionsIn(DocumentedModel):
@@ -133,70 +119,6 @@ class DeepLTranslations(DocumentedModel):
     """Translations in the order of the texts."""
 
     translations: list[DeepLTranslation]
-
-
-class DeepLLanguagesQuery(DocumentedModel):
-    """Query of the list of languages."""
-
-    model_config = examples({"type": "target"})
-
-    type: Literal["source", "target"] = "source"
-    """Side of the translation."""
-    auth_key: ApiKey = None
-
-
-class DeepLLanguage(DocumentedModel):
-    """A language that the server translates from or into."""
-
-    language: str
-    name: str
-    supports_formality: bool = False
-    """Only of target languages."""
-
-
-class ResourceLanguagesQuery(DocumentedModel):
-    """Query of the languages of a resource."""
-
-    model_config = examples({"resource": "translate_text"})
-
-    resource: Annotated[Resource, BeforeValidator(_to_lower)]
-    """What the languages are for, in any case. The server has no voice, no rephrasing and no style rules."""
-    include: Texts = Field([])
-    """No effect: nothing is `beta` or `external`."""
-
-
-class FeatureStatus(DocumentedModel):
-    """A feature that a language has."""
-
-    status: Literal["stable"]
-
-
-class ResourceLanguage(DocumentedModel):
-    """A language, and what the server offers for it."""
-
-    lang: str
-    """Its code, as in `en-US`."""
-    name: str
-    usable_as_source: bool
-    usable_as_target: bool
-    status: Literal["stable"]
-    features: dict[str, FeatureStatus]
-    """By name; a feature that is missing is not offered."""
-
-
-class ResourceFeature(DocumentedModel):
-    """A feature of a resource, for pairs whose languages have it."""
-
-    name: str
-    needs_source_support: bool = False
-    needs_target_support: bool = False
-
-
-class LanguageResource(DocumentedModel):
-    """A resource and its features."""
-
-    name: Resource
-    features: list[ResourceFeature]
 
 
 class UsageQuery(DocumentedModel):
@@ -378,81 +300,6 @@ class DictionariesEntries(DocumentedModel):
     """The entries of the requested language pair."""
 
     dictionaries: list[DictionaryEntries]
-
-
-class TranslationMemory(DocumentedModel):
-    """A stored translation memory, without its segments."""
-
-    translation_memory_id: str
-    name: str
-    source_language: str
-    target_languages: list[str]
-    """One language, with its regional variants."""
-    segment_count: int = Field(ge=0)
-    creation_time: datetime
-
-
-class TranslationMemories(DocumentedModel):
-    """A page of the memories of a key."""
-
-    translation_memories: list[TranslationMemory]
-    total_count: int = Field(ge=0)
-    """Number of memories on all pages."""
-
-
-class MemoriesQuery(DocumentedModel):
-    """A page of memories."""
-
-    page: Count = Field(0, ge=0)
-    """Number of the page, from 0."""
-    page_size: Count = Field(25, ge=1, le=25)
-    """Maximum number of memories on a page. DeepL's default is 10, but its command goes on with pages of 25,
-    and would miss some."""
-
-
-class TargetSegment(DocumentedModel):
-    """The translation of a segment."""
-
-    target_segment_id: str
-    target_language: str
-    target_text: str
-
-
-class MemorySegment(DocumentedModel):
-    """A segment with its translation."""
-
-    source_segment_id: str
-    source_text: str
-    targets: list[TargetSegment]
-
-
-class MemorySegments(DocumentedModel):
-    """A page of the segments of a memory."""
-
-    segments: list[MemorySegment]
-    segment_count: int = Field(ge=0)
-    """Number of segments of the whole memory."""
-    next_page_cursor: str = ""
-    """`page_cursor` of the next page; absent on the last."""
-
-
-class SegmentsQuery(DocumentedModel):
-    """A page of segments."""
-
-    page_size: Count = Field(50, ge=1, le=100)
-    """Maximum number of segments on a page."""
-    page_cursor: str = Field("", pattern="^([0-9a-f]{32})?$")
-    """`next_page_cursor` of the page before."""
-    filter_text: Annotated[str, AfterValidator(_check_filter)] = ""
-    """Text of two characters or more that the segment or its translation contains."""
-    filter_case_sensitive: Flag = False
-    """Whether capitals count in it."""
-
-    def fits(self, text: str) -> bool:
-        """Return whether a text contains `filter_text`."""
-        if self.filter_case_sensitive:
-            return self.filter_text in text
-        return self.filter_text.casefold() in text.casefold()
 
 
 class UploadDocumentForm(TranslationOptionsIn):

@@ -150,8 +150,6 @@ def test_a_formality_that_no_model_has_is_rejected(client: deepl.DeepLClient, fo
     ("field", "value"),
     [
         ("style_id", "x"),
-        ("translation_memory_id", "x"),
-        ("translation_memory_threshold", 80),
         ("custom_instructions", ["Be brief."]),
     ],
 )

@@ -138,9 +138,10 @@ TRANSLATIONS = {
     "libretranslate_translate", "libretranslate_detect_language", "libretranslate_translate_file",
     "deepl_translate_posted", "deepl_upload", "deepl_status", "deepl_result",
     "google_translate_posted", "google_detect_posted", "google_languages_posted", "deepl_languages_posted",
-    "openai_chat_completions",
+    "openai_chat_completions", "deepl_upload_memory",
 }  # fmt: skip
-"""Routes that keep nothing but files to fetch. Those of DeepL ignore fields that newer clients send."""
+"""Routes that keep nothing but files to fetch. Those of DeepL ignore fields that newer clients send. The last
+gets a file."""
 CHANGES = [
     (method, path, operation)
     for path, methods in DOCUMENT["paths"].items()
@@ -173,6 +174,7 @@ def _stored(client: httpx.Client) -> Iterator[tuple[str, str]]:
     made = client.post("/v1/memories", json={"name": "a", "source": "de", "target": "en", "pairs": pairs})
     memory_id = made.json()["id"]
     yield "memory_id", memory_id
+    yield "translation_memory_id", memory_id
     yield "pair_id", client.get(f"/v1/memories/{memory_id}/pairs").json()["pairs"][0]["id"]
     made = client.post("/v1/jobs", files={"file": ("a.txt", b"Hund")}, data={"source": "de", "target": "en"})
     yield "job_id", made.json()["id"]

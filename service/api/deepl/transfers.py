@@ -1,0 +1,346 @@
+"""Routes that import and export translation memories, by jobs as DeepL has them.
+
+A job is its id: a signed token with all that is known of it, so that every process of a server can answer.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import time
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+from xml.sax.saxutils import escape, quoteattr
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response, StreamingResponse
+from pydantic import TypeAdapter
+
+from dragoman.types import Pair
+from service.accounts.keys import Caller, Scope
+from service.api.deepl import memory_schemas, schemas
+from service.api.deepl.glossary_fields import format_time
+from service.api.deepl.responses import NEXT_ROOT, DeepLRoute, enter, enter_to_change, read_id
+from service.api.services import Services
+from service.formats.entries import FileFormatError
+from service.formats.isolation import RecordReader
+from service.formats.records import RecordKind
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
+from service.http.fields import NoFields
+from service.http.openapi import JSON, OCTETS, describe_route, path_parameter, request_of
+from service.memories.errors import UnknownMemory
+from service.memories.store import Memory, MemoryStore, check_name
+from service.memories.tmx import TmxPairs
+from service.work.threads import run_in_thread
+
+ROOT = "/translation_memories"
+UPLOADS = f"{ROOT}/uploads/"
+IMPORT, EXPORT = "import", "export"
+LIFETIME_S = 3600
+"""Seconds for which a job can be uploaded to, or downloaded from."""
+ACCEPTED, CREATED = 202, 201
+TMX = "application/xml"
+UNWRITABLE = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+"""Characters that XML cannot hold; pairs with one are not exported."""
+KEPT_BYTES = 2**20
+"""Maximum size of an upload that is kept in memory."""
+MEMORY_ID = path_parameter("translation_memory_id", "From the list of memories.")
+JOB_ID = path_parameter("job_id", "From the response to its creation.")
+TOKEN = path_parameter("token", "From the job.")
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """A job."""
+
+    operation: str
+    owner: str | None
+    memory_id: str
+    """Memory to export, or id of the one that an import will create."""
+    created_s: int
+    name: str = ""
+    """Name of the new memory."""
+    content_type: str = ""
+    content_length: int = 0
+
+    @property
+    def is_over(self) -> bool:
+        return time.time() > self.created_s + LIFETIME_S
+
+
+TRANSFER = TypeAdapter(Transfer)
+
+
+class TransferTokens:
+    """Makes tokens for transfers, and reads them. They are signed with the hash of their owner's key."""
+
+    def __init__(self, services: Services) -> None:
+        self._accounts = services.authenticator.accounts
+
+    def make(self, transfer: Transfer) -> str:
+        """Return the token of a transfer. Waits for the database."""
+        content = json.dumps(asdict(transfer), separators=(",", ":")).encode()
+        return _encode(content + self._signature(transfer.owner, content))
+
+    def read(self, token: str) -> tuple[Transfer, Caller]:
+        """Return a transfer and its owner. Raises an ApiError if there is none. Waits for the database."""
+        try:
+            decoded = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+            content, signature = decoded[:-SIGNATURE_BYTES], decoded[-SIGNATURE_BYTES:]
+            transfer = TRANSFER.validate_json(content, strict=True)
+            if transfer.owner is not None and not transfer.owner.isalnum():  # databases fail at NUL
+                raise ValueError(transfer.owner)  # noqa: TRY301 -- as any other token of no transfer
+            expected = self._signature(transfer.owner, content)
+        except ValueError as error:
+            raise ApiError(ErrorKind.NOT_FOUND, "no such job") from error
+        if not hmac.compare_digest(signature, expected):
+            raise ApiError(ErrorKind.NOT_FOUND, "no such job")
+        return transfer, self._accounts.owner(transfer.owner)[0]
+
+    def _signature(self, owner: str | None, content: bytes) -> bytes:
+        return hmac.digest(self._accounts.owner(owner)[1], content, hashlib.sha256)
+
+
+SIGNATURE_BYTES = hashlib.sha256().digest_size
+
+
+def _encode(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
+
+
+def transfer_routes(services: Services) -> APIRouter:
+    """Return the routes of jobs, and of their uploads and downloads, which need no key beside the address."""
+    router = APIRouter(route_class=DeepLRoute)
+    _add_jobs(router, services)
+    _add_files(router, services)
+    return router
+
+
+def _add_jobs(router: APIRouter, services: Services) -> None:
+    authenticator, store, tokens = services.authenticator, services.memories.store, TransferTokens(services)
+
+    @router.post(
+        f"{ROOT}/import",
+        status_code=ACCEPTED,
+        **describe_route(
+            "Begin to import a translation memory",
+            "The job, which waits for its file",
+            memory_schemas.CreatedImport,
+            request=request_of(memory_schemas.ImportMemoryIn, [JSON]),
+        ),
+    )
+    async def import_memory(connection: Request) -> Response:
+        """Return the address to upload a TMX file to, for an hour."""
+        caller, sent = await enter_to_change(connection, authenticator, memory_schemas.ImportMemoryIn)
+        if sent.source_file.content_length > services.settings.max_document_bytes:
+            limit = services.settings.max_document_bytes
+            raise field_error("source_file.content_length", f"must be at most {limit}; split the file")
+        name = sent.parameters.display_name or sent.source_file.file_name
+        check_name(name)
+        source = sent.source_file
+        transfer = Transfer(
+            *(IMPORT, caller.key_id, str(uuid.uuid4()), int(time.time())),
+            name,
+            source.content_type,
+            source.content_length,
+        )
+        token = await run_in_thread(lambda: tokens.make(transfer))
+        created = {
+            "job_id": token,
+            "upload_url": _address(connection, services, "uploads", token),
+            "expires_at": _time(transfer.created_s + LIFETIME_S),
+        }
+        return SafeJSONResponse(created, ACCEPTED)
+
+    @router.post(
+        f"{ROOT}/{{translation_memory_id}}/export",
+        status_code=ACCEPTED,
+        **describe_route(
+            "Export a translation memory",
+            "The job",
+            memory_schemas.CreatedExport,
+            schemas.errors_of(ErrorKind.NOT_FOUND),
+            request_of(parameters=[MEMORY_ID]),
+        ),
+    )
+    async def export_memory(connection: Request) -> Response:
+        """Return a job that is complete: its download has the memory as it is then."""
+        caller, _ = await enter_to_change(connection, authenticator, NoFields)
+        memory_id = read_id(connection.path_params["translation_memory_id"], "translation_memory_id")
+
+        def make() -> str:
+            memory = store.get(caller.key_id, memory_id)
+            return tokens.make(Transfer(EXPORT, caller.key_id, memory.id, int(time.time())))
+
+        created = {
+            "job_id": await run_in_thread(make),
+            "parameters": {"translation_memory_id": memory_id},
+        }
+        return SafeJSONResponse(created, ACCEPTED)
+
+    @router.get(
+        f"{ROOT}/jobs/{{job_id}}",
+        **describe_route(
+            "Return a job of a translation memory",
+            "The job",
+            memory_schemas.MemoryJob,
+            schemas.errors_of(ErrorKind.NOT_FOUND),
+            request_of(parameters=[JOB_ID]),
+        ),
+    )
+    async def memory_job(connection: Request) -> Response:
+        """Return what became of an import or an export."""
+        caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
+        token = connection.path_params["job_id"]
+
+        def find() -> tuple[Transfer, Memory | None]:
+            transfer, _ = tokens.read(token)
+            if transfer.owner != caller.key_id:
+                raise ApiError(ErrorKind.NOT_FOUND, "no such job")
+            try:
+                return transfer, store.get(transfer.owner, transfer.memory_id)
+            except UnknownMemory:
+                if transfer.operation == EXPORT:
+                    raise
+                return transfer, None
+
+        transfer, memory = await run_in_thread(find)
+        download_url = _address(connection, services, "downloads", token)
+        return SafeJSONResponse(_present_job(token, transfer, memory, download_url))
+
+
+def _add_files(router: APIRouter, services: Services) -> None:
+    store, tokens = services.memories.store, TransferTokens(services)
+
+    async def read_token(connection: Request, operation: str) -> tuple[Transfer, Caller]:
+        transfer, caller = await run_in_thread(lambda: tokens.read(connection.path_params["token"]))
+        if transfer.operation != operation or transfer.is_over:
+            raise ApiError(ErrorKind.NOT_FOUND, "no such job, or it is over")
+        return transfer, caller
+
+    @router.put(
+        f"{UPLOADS}{{token}}",
+        status_code=CREATED,
+        **describe_route(
+            "Upload the file of an import",
+            "The memory is imported",
+            responses=schemas.errors_of(ErrorKind.NOT_FOUND, ErrorKind.CONFLICT),
+            request={
+                "parameters": [TOKEN],
+                "requestBody": {"required": True, "content": {OCTETS: {"schema": {}}}},
+            },
+        ),
+    )
+    async def upload_memory(connection: Request) -> Response:
+        """Store the pairs of a TMX file in its source language and the first other language."""
+        transfer, caller = await read_token(connection, IMPORT)
+        with SpooledTemporaryFile(KEPT_BYTES) as file:
+            async for piece in connection.stream():
+                await run_in_thread(lambda: file.write(piece))  # noqa: B023 -- at once
+            size_bytes = file.tell()
+            await services.file_work.import_records(
+                caller, size_bytes, lambda reader: _store_pairs(store, transfer, file, reader)
+            )
+        return Response(status_code=CREATED)
+
+    @router.get(
+        f"{ROOT}/downloads/{{token}}",
+        response_class=Response,
+        **describe_route(
+            "Download an exported memory",
+            responses={
+                **schemas.errors_of(ErrorKind.NOT_FOUND),
+                200: {"description": "TMX", "content": {TMX: {}}},
+            },
+            request={"parameters": [TOKEN]},
+        ),
+    )
+    async def download_memory(connection: Request) -> Response:
+        """Return all pairs as TMX."""
+        transfer, _ = await read_token(connection, EXPORT)
+        memory = await run_in_thread(lambda: store.get(transfer.owner, transfer.memory_id))
+        pieces = _tmx(memory, store)
+
+        async def stream() -> AsyncIterator[str]:
+            while piece := await run_in_thread(lambda: next(pieces, "")):
+                yield piece
+
+        return StreamingResponse(stream(), media_type=TMX)
+
+
+def _store_pairs(store: MemoryStore, transfer: Transfer, file: IO[bytes], reader: RecordReader) -> None:
+    try:
+        store.get(transfer.owner, transfer.memory_id)
+    except UnknownMemory:
+        pass
+    else:
+        raise ApiError(ErrorKind.CONFLICT, "the file of this job is uploaded already")
+    try:
+        languages = next(iter(reader.read(RecordKind.TMX_LANGUAGES, file, Pair("", ""))), [])
+        pair = Pair(*(*languages, "", "")[:2])  # without two languages, the store rejects them
+        pairs = TmxPairs(file, pair, reader)
+        store.add(transfer.owner, transfer.name, pair, pairs, datetime.now(UTC), memory_id=transfer.memory_id)
+    except FileFormatError as error:
+        raise field_error("file", error.problem) from error
+
+
+def _tmx(memory: Memory, store: MemoryStore) -> Iterator[str]:
+    source, target = (quoteattr(code) for code in memory.pair)
+    yield (
+        '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4"><header creationtool="dragoman" '
+        f'segtype="sentence" adminlang="en" datatype="plaintext" srclang={source}/><body>\n'
+    )
+    for pair in store.read_pairs(memory.id):
+        if UNWRITABLE.search(f"{pair.source}{pair.target}"):
+            continue
+        texts = (f"<seg>{escape(text)}</seg>" for text in (pair.source, pair.target))
+        units = (
+            f"<tuv xml:lang={code}>{text}</tuv>" for code, text in zip((source, target), texts, strict=True)
+        )
+        yield f"<tu>{''.join(units)}</tu>\n"
+    yield "</body></tmx>\n"
+
+
+def _address(connection: Request, services: Services, kind: str, token: str) -> str:
+    origin = str(connection.base_url).removesuffix("/") + services.settings.root_path
+    return f"{origin}{NEXT_ROOT}{ROOT}/{kind}/{token}"
+
+
+def _time(seconds: float) -> str:
+    return format_time(datetime.fromtimestamp(seconds, UTC))
+
+
+def _present_job(token: str, transfer: Transfer, memory: Memory | None, download_url: str) -> dict[str, Any]:
+    job: dict[str, Any] = {
+        "job_id": token,
+        "product": "translation_memory",
+        "operation": transfer.operation,
+        "creation_time": _time(transfer.created_s),
+        "updated_time": _time(transfer.created_s),
+    }
+    if transfer.operation == EXPORT:
+        job["parameters"] = {"translation_memory_id": transfer.memory_id}
+        result: dict[str, Any] = {"status": "expired"}
+        if not transfer.is_over:
+            expires_at = _time(transfer.created_s + LIFETIME_S)
+            result = {"status": "completed", "download_url": download_url, "expires_at": expires_at}
+        return {**job, "results": [result]}
+    job["parameters"] = {"display_name": transfer.name}
+    job["source_file"] = {
+        "content_type": transfer.content_type,
+        "content_length": transfer.content_length,
+    }
+    if memory is not None:
+        job["updated_time"] = format_time(memory.created_at)
+        result = {"status": "completed", "translation_memory_id": memory.id}
+    elif transfer.is_over:
+        result = {"status": "expired"}
+    else:
+        waiting = {"required_action": "Waiting for upload"}
+        result = {"status": "awaiting_input", "status_metadata": waiting}
+    return {**job, "results": [result]}
