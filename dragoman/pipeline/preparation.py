@@ -52,11 +52,6 @@ class SegmentInput:
     """Its sentences, if they are several: each is translated alone if a translation of all has lost one."""
 
     @property
-    def num_tokens(self) -> int:
-        """Number of the segment's own ids."""
-        return len(self.ids) - sum(map(len, self.around))
-
-    @property
     def may_have_neighbours(self) -> bool:
         """Whether it may be read with its neighbours: no word of it is respelled."""
         return self.as_written is None and (self.read is None or not self.read.is_in_capitals)
@@ -192,7 +187,9 @@ class Preparer:
             sources.append(input_of(sentence, num_searched))
             num_searched += isinstance(sources[-1], SegmentInput)
         if read.group_tokens:
-            document, sources = _join_neighbours(document, sources, read.group_tokens, input_of)
+            follows = [self._reader.needs_context(sentence, pair.source) for sentence in document.segments]
+            groups = group_sentences(document, list(map(_own_tokens, sources)), follows, read.group_tokens)
+            document, sources = _join_neighbours(document, sources, groups, input_of)
         return PreparedText(document, tuple(sources), pair)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> SegmentInput:
@@ -335,10 +332,17 @@ def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedTex
     return segment(text, language, options.splitting)
 
 
+def _own_tokens(source: Input) -> int | None:
+    """Return the number of a segment's own tokens; None if it must be read alone."""
+    if isinstance(source, SegmentInput) and source.may_have_neighbours:
+        return len(source.ids) - sum(map(len, source.around))
+    return None
+
+
 def _join_neighbours(
     document: SegmentedText,
     sources: Sequence[Input],
-    max_tokens: int,
+    groups: Sequence[range],
     input_of: Callable[[str, int], Input],
 ) -> tuple[SegmentedText, list[Input]]:
     """Return a text with groups of short sentences as segments, and the input of each segment.
@@ -346,17 +350,13 @@ def _join_neighbours(
     Args:
         document: the text's sentences.
         sources: the input of each.
-        max_tokens: of a group.
+        groups: positions of sentences that may be read together.
         input_of: returns the input of a segment at a position; a group whose words would be respelled stays
             apart.
     """
-    num_tokens = [
-        one.num_tokens if isinstance(one, SegmentInput) and one.may_have_neighbours else None
-        for one in sources
-    ]
     segments: list[str] = []
     gaps, inputs = [document.gaps[0]], list[Input]()
-    for group in group_sentences(document, num_tokens, max_tokens):
+    for group in groups:
         sentences, own = document.segments[group.start : group.stop], sources[group.start : group.stop]
         alone = [one for one in own if isinstance(one, SegmentInput)]
         joined = input_of(BETWEEN.join(sentences), alone[0].number) if len(group) > 1 else own[0]

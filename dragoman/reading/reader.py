@@ -47,6 +47,8 @@ class Reader:
         """Returns the share of unknown letters of a text that was read."""
         self.group_tokens = reading.group_tokens
         """Returns the maximum tokens of consecutive sentences of a language that are read together."""
+        self.needs_context = reading.needs_context
+        """Returns whether a sentence of a language is read with the one before."""
 
     def read(self, segment: str, language: str, options: ReadOptions = ReadOptions()) -> ReadSegment:
         """Return what the model reads for a segment of a language, with the offsets in the segment."""

@@ -1,5 +1,6 @@
 """`reading.toml` of a bundle, which says what its model reads in place of a text as it is written."""
 
+import re
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,8 @@ MAX_CHARACTERS = 80
 """Maximum length of an abbreviation, and of the words for it."""
 RESPELLING, ABBREVIATIONS, GROUPS = "respelling", "abbreviations", "groups"
 MAX_GROUP_TOKENS = 256
-_KEYS = frozenset({"grammar", "readings", "also_words", "not_with", "group_tokens"})
+_WORD = re.compile(r"\w+")
+_KEYS = frozenset({"grammar", "readings", "also_words", "not_with", "group_tokens", "group_words"})
 """Keys of a language's table that are no sections."""
 
 
@@ -31,6 +33,13 @@ class LanguageReading:
     """Whether words in capitals, Swiss spelling and quotation marks are read otherwise, too."""
     group_tokens: int = 0
     """Maximum tokens of consecutive sentences that are read together; 0 for one sentence at a time."""
+    group_words: frozenset[str] = frozenset()
+    """Words by which a sentence is read with the one before; if there are none, each is."""
+
+    def needs_context(self, sentence: str) -> bool:
+        """Return whether a sentence is read with the one before; a capital at its start does not count."""
+        first, *others = _WORD.findall(sentence) or [""]
+        return not self.group_words or not self.group_words.isdisjoint((first.lower(), *others))
 
 
 _PLAIN = LanguageReading()
@@ -58,6 +67,10 @@ class Reading:
     def group_tokens(self, language: str) -> int:
         """Return the maximum tokens of consecutive sentences that are read together; 0 for one alone."""
         return self.languages.get(language, _PLAIN).group_tokens
+
+    def needs_context(self, sentence: str, language: str) -> bool:
+        """Return whether a sentence is read with the one before."""
+        return self.languages.get(language, _PLAIN).needs_context(sentence)
 
 
 AS_WRITTEN = Reading()
@@ -128,7 +141,8 @@ class _Reader:
         group_tokens = self._take_group_tokens(code, table.get("group_tokens", 0))
         if group_tokens:
             names.add(GROUPS)
-        return LanguageReading(tuple(finders), RESPELLING in names, group_tokens), names
+        group_words = frozenset(self._take_words(code, "group_words", table.get("group_words", [])))
+        return LanguageReading(tuple(finders), RESPELLING in names, group_tokens, group_words), names
 
     def _take_group_tokens(self, code: str, content: object) -> int:
         if type(content) is int and 0 <= content <= MAX_GROUP_TOKENS:

@@ -34,17 +34,21 @@ TINY_TEXTS = ["Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft. Ja.", "Ja
 
 
 @cache
-def preparer(group_tokens: int) -> Preparer:
+def preparer(group_tokens: int, group_words: frozenset[str]) -> Preparer:
     bundle = open_bundle(FOLDERS["en"])
-    reading = Reading({"en": LanguageReading(has_respelling=True, group_tokens=group_tokens)})
+    language = LanguageReading(has_respelling=True, group_tokens=group_tokens, group_words=group_words)
+    reading = Reading({"en": language})
     manifest = bundle.manifest
     return Preparer(manifest.languages, manifest.limits, Reader(open_tokenizers(bundle)[0], reading))
 
 
 def prepared(
-    texts: Sequence[str], options: DecodingOptions = DEFAULT_DECODING, group_tokens: int = GROUP_TOKENS
+    texts: Sequence[str],
+    options: DecodingOptions = DEFAULT_DECODING,
+    group_tokens: int = GROUP_TOKENS,
+    group_words: frozenset[str] = frozenset(),
 ) -> list[PreparedText]:
-    found = preparer(group_tokens).prepare(texts, PAIR, None, options)
+    found = preparer(group_tokens, group_words).prepare(texts, PAIR, None, options)
     return [one for one in found if isinstance(one, PreparedText)]
 
 
@@ -64,6 +68,23 @@ def test_a_group_is_of_neighbours_in_a_paragraph_and_no_sentence_is_lost(text: s
 @given(texts=st.lists(TEXTS, max_size=4))
 def test_a_text_has_the_same_segments_alone_and_in_company(texts: list[str]) -> None:
     assert prepared(texts) == [one for text in texts for one in prepared([text])]
+
+
+@pytest.mark.parametrize(
+    ("text", "segments"),
+    [
+        ("I have a car. It is red.", ["I have a car. It is red."]),
+        ("I have a car. Is it red?", ["I have a car. Is it red?"]),
+        ("It is red. I like red.", ["It is red.", "I like red."]),
+        ("Wait. I see the IT guy.", ["Wait.", "I see the IT guy."]),
+    ],
+)
+def test_a_sentence_is_read_with_the_one_before_only_if_it_has_one_of_the_words(
+    text: str, segments: list[str]
+) -> None:
+    (grouped,) = prepared([text], group_words=frozenset(["it"]))
+
+    assert [*grouped.document.segments] == segments
 
 
 @pytest.mark.parametrize("count", range(1, 8))
