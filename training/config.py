@@ -134,6 +134,8 @@ class Corpus(RecipeTable):
     back_translated: str | None = None
     """Language that a model has written: always a source, after `BACK_TRANSLATED` (arXiv:1906.06442)."""
     variants: Variants = Variants()
+    reading_files: tuple[Path, ...] = ()
+    """Bundles' `reading.toml`, whose abbreviations variants.abbreviated uses."""
     licence: str
     """Licence, copied word for word into the model card."""
 
@@ -141,6 +143,8 @@ class Corpus(RecipeTable):
     def _check_origin(self) -> "Corpus":
         if sum(map(bool, (self.files, self.generated_pairs, self.noun_readings))) != 1:
             raise ValueError("give either files, generated_pairs or noun_readings")
+        if self.variants.abbreviated and not self.reading_files:
+            raise ValueError(f"corpus {self.name}: variants.abbreviated needs reading_files")
         return self
 
 

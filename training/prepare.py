@@ -172,7 +172,10 @@ def _tokenise(
 
 
 def _check_files(config: TrainingConfig) -> None:
-    paths = [*config.data.term_files, *(path for corpus in config.data.corpora for path in corpus.files)]
+    paths = [
+        *config.data.term_files,
+        *(path for corpus in config.data.corpora for path in (*corpus.files, *corpus.reading_files)),
+    ]
     if missing := [str(path) for path in paths if not path.is_file()]:
         raise CorpusError(f"no such file: {', '.join(missing)}")
 

@@ -11,8 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dragoman.reading.reading_file import READING_FILE
 from tests.cases import read_cases
 from tests.imports.export.conftest import run_main
+from tests.paths import MODELS
 from training.config import Corpus, TrainingConfig
 from training.corpus import TextPair
 from training.run import train
@@ -32,6 +34,7 @@ WriteRecipe = Callable[[Recipe], Path]
 MADE = {"name": "made", "generated_pairs": 30, "weight": 0.1, "licence": "CC0-1.0"}
 """A corpus without files."""
 
+READING_FILES = tuple(MODELS / name / READING_FILE for name in ("de-en", "en-de"))
 GERMAN_TO_ENGLISH = ("de", "en")
 ENGLISH_TO_GERMAN = ("en", "de")
 
@@ -133,7 +136,14 @@ def make_recipe(folder: Path, pairs: Pairs) -> Recipe:
 
 def corpus_of(variants: Mapping[str, float], name: str = "tiny") -> Corpus:
     return Corpus.model_validate(
-        {"name": name, "files": ["x.tsv"], "weight": 1.0, "licence": "CC0-1.0", "variants": variants}
+        {
+            "name": name,
+            "files": ["x.tsv"],
+            "weight": 1.0,
+            "licence": "CC0-1.0",
+            "variants": variants,
+            "reading_files": READING_FILES,
+        }
     )
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.training.conftest import GERMAN_TO_ENGLISH, copies_of
+from tests.training.conftest import GERMAN_TO_ENGLISH, READING_FILES, copies_of
 from training.corpus import TextPair
 from training.variants.abbreviated import abbreviated, word_at_end
 from training.variants.drawing import stream
@@ -13,7 +13,8 @@ ALWAYS = 1 - 1e-9
 
 
 def shortened(source: str, language: str, count: int = 80) -> set[str | None]:
-    return {abbreviated(TextPair(source, "x"), stream(seed, "test"), language) for seed in range(count)}
+    pair = TextPair(source, "x")
+    return {abbreviated(pair, stream(seed, "test"), language, READING_FILES) for seed in range(count)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from functools import lru_cache
 from pathlib import Path
 from random import Random
 
-from dragoman.reading.reading_file import READING_FILE
 from training.corpus import TextPair
 from training.variants.drawing import words
 from training.variants.formats import Bilingual, bilingual_list
@@ -17,7 +16,6 @@ SHARE_OF_SMALL_WORDS = 0.03
 """Share of the occurrences of very frequent words that may be abbreviated."""
 SHARE_OF_TWO = 0.3
 
-_MODELS = Path(__file__).parents[2] / "models"
 _PLACES = {
     "before_date": ("", r"(?= \d\d?[.:])"),
     "before_number": ("", r"(?= \d)"),
@@ -47,9 +45,16 @@ class _Abbreviations:
     """By section and long form in lower case."""
 
 
-def abbreviated(pair: TextPair, rng: Random, language: str) -> str | None:
-    """Abbreviate one or two long words of the source, as writers of its language do."""
-    known = _abbreviations(language)
+def abbreviated(pair: TextPair, rng: Random, language: str, files: tuple[Path, ...]) -> str | None:
+    """Abbreviate one or two long words of the source, as writers of its language do.
+
+    Args:
+        pair: any.
+        rng: draws the words and their abbreviations.
+        language: of the source.
+        files: bundles' `reading.toml`, whose tables are read backwards.
+    """
+    known = _abbreviations(language, files)
     if known is None:
         return None
     found = [
@@ -90,12 +95,12 @@ def word_at_end(rng: Random) -> Bilingual:
 
 
 @lru_cache(4)
-def _abbreviations(language: str) -> _Abbreviations | None:
-    """Read backwards what our models of a language read; return None if no abbreviations are there.
+def _abbreviations(language: str, files: tuple[Path, ...]) -> _Abbreviations | None:
+    """Read backwards what models of a language read; return None if no abbreviations are there.
 
     Where a long form begins with another letter, it is no long form but what a model reads best.
     """
-    tables = [tomllib.loads(file.read_text("utf-8")) for file in _MODELS.glob(f"*/{READING_FILE}")]
+    tables = [tomllib.loads(file.read_text("utf-8")) for file in files]
     own = next((table[language] for table in tables if language in table), None)
     if own is None:
         return None

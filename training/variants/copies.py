@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from random import Random
 
 import numpy as np
@@ -69,7 +70,7 @@ def copied(
     rng = np.random.default_rng(seed)
     makers = [
         (name, share, make, stream(seed, f"{corpus.name} {name}"))
-        for name, make in _makers(languages, dictionary).items()
+        for name, make in _makers(languages, dictionary, corpus.reading_files).items()
         if (share := getattr(variants, name)) > 0.0
     ]
     words_rng, joined_rng = (stream(seed, f"{corpus.name} {name}") for name in ("single_words", "joined"))
@@ -124,7 +125,9 @@ def _case_and_stop_copies(
             yield "no_final_stop", without
 
 
-def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str, MakeCopy]:
+def _makers(
+    languages: Languages, dictionary: TermDictionary | None, reading_files: tuple[Path, ...]
+) -> dict[str, MakeCopy]:
     """Return the functions that make copies, by the name of their key in the config."""
     return {
         "small_first": _of_source(noise.small_first),
@@ -136,7 +139,7 @@ def _makers(languages: Languages, dictionary: TermDictionary | None) -> dict[str
         "typo": _of_source(noise.typo),
         "upper_word": _of_source(noise.upper_word),
         "chat": _of_source(lambda pair, rng: noise.chat(pair, rng, languages[0])),
-        "abbreviated": _of_source(lambda pair, rng: abbreviated(pair, rng, languages[0])),
+        "abbreviated": _of_source(lambda pair, rng: abbreviated(pair, rng, languages[0], reading_files)),
         "number_words": _of_source(lambda pair, rng: number_words(pair, rng, languages[0])),
         "spoken_times": _of_source(lambda pair, rng: spoken_times(pair, rng, languages[0])),
         "quoted": lambda pair, rng: quoted(pair, rng, languages),
