@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from dragoman.decoding.options import DecodingOptions, SearchOptions
 from dragoman.decoding.strategy import TargetLimits
@@ -13,9 +14,9 @@ from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.terminology import SegmentTerms, TermFinder
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reader import Ids, Reader, ReadOptions, ReadSegment
+from dragoman.reading.reading_file import LanguageReading
 from dragoman.text.address import may_address
 from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
-from dragoman.text.sentence_groups import BETWEEN, group_sentences
 from dragoman.text.validation import check_text
 from dragoman.types import FinishReason, Pair, Span
 
@@ -50,11 +51,6 @@ class SegmentInput:
     """Ids before and after those of the segment."""
     sentences: tuple["SegmentInput", ...] = ()
     """Its sentences, if they are several: each is translated alone if a translation of all has lost one."""
-
-    @property
-    def may_have_neighbours(self) -> bool:
-        """Whether it may be read with its neighbours: no word of it is respelled."""
-        return self.as_written is None and (self.read is None or not self.read.is_in_capitals)
 
     @property
     def has_quote_spaces(self) -> bool:
@@ -128,8 +124,8 @@ class Preparer:
             may_choose=options.sampling is None,
             may_add_quote_spaces=term_finder is None,
         )
-        is_whole = options.target_prefix == "" and options.max_length is None
-        group_tokens = self._reader.group_tokens(pair.source) if is_whole else 0
+        is_sentence = options.target_prefix != "" or options.max_length is not None
+        group_tokens = 0 if is_sentence else self._reader.reading_of(pair.source).group_tokens
         read = _ReadSegments(self._reader, pair.source, how, group_tokens)
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
@@ -187,9 +183,8 @@ class Preparer:
             sources.append(input_of(sentence, num_searched))
             num_searched += isinstance(sources[-1], SegmentInput)
         if read.group_tokens:
-            follows = [self._reader.needs_context(sentence, pair.source) for sentence in document.segments]
-            groups = group_sentences(document, list(map(_own_tokens, sources)), follows, read.group_tokens)
-            document, sources = _join_neighbours(document, sources, groups, input_of)
+            reading = self._reader.reading_of(pair.source)
+            document, sources = _join_neighbours(document, sources, reading, input_of)
         return PreparedText(document, tuple(sources), pair)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> SegmentInput:
@@ -332,40 +327,44 @@ def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedTex
     return segment(text, language, options.splitting)
 
 
-def _own_tokens(source: Input) -> int | None:
-    """Return the number of a segment's own tokens; None if it must be read alone."""
-    if isinstance(source, SegmentInput) and source.may_have_neighbours:
-        return len(source.ids) - sum(map(len, source.around))
-    return None
-
-
 def _join_neighbours(
     document: SegmentedText,
     sources: Sequence[Input],
-    groups: Sequence[range],
+    reading: LanguageReading,
     input_of: Callable[[str, int], Input],
 ) -> tuple[SegmentedText, list[Input]]:
-    """Return a text with groups of short sentences as segments, and the input of each segment.
+    """Return a text with each short sentence that needs context in one segment with the one before.
 
     Args:
         document: the text's sentences.
         sources: the input of each.
-        groups: positions of sentences that may be read together.
-        input_of: returns the input of a segment at a position; a group whose words would be respelled stays
-            apart.
+        reading: says which sentences, and how long a segment may be.
+        input_of: returns the input of a segment at a position.
     """
     segments: list[str] = []
-    gaps, inputs = [document.gaps[0]], list[Input]()
-    for group in groups:
-        sentences, own = document.segments[group.start : group.stop], sources[group.start : group.stop]
-        alone = [one for one in own if isinstance(one, SegmentInput)]
-        joined = input_of(BETWEEN.join(sentences), alone[0].number) if len(group) > 1 else own[0]
-        if len(group) > 1 and isinstance(joined, SegmentInput) and joined.may_have_neighbours:
-            sentences, own = (BETWEEN.join(sentences),), [replace(joined, sentences=tuple(alone))]
-        segments += sentences
-        inputs += own
-        gaps += (*[BETWEEN] * (len(sentences) - 1), document.gaps[group.stop])
-    return SegmentedText(tuple(segments), tuple(gaps)), inputs
+    gaps: list[str] = []
+    inputs: list[Input] = []
+    for sentence, source, gap in zip(document.segments, sources, document.gaps, strict=False):
+        before = inputs[-1] if inputs and gap == " " and reading.needs_context(sentence) else None
+        if _fits(before, reading) and _fits(source, reading):
+            both = f"{segments[-1]}{gap}{sentence}"
+            joined = input_of(both, before.number)
+            if _fits(joined, reading):
+                segments[-1] = both
+                inputs[-1] = replace(joined, sentences=(*(before.sentences or (before,)), source))
+                continue
+        segments.append(sentence)
+        gaps.append(gap)
+        inputs.append(source)
+    return SegmentedText(tuple(segments), (*gaps, document.gaps[-1])), inputs
+
+
+def _fits(source: Input | None, reading: LanguageReading) -> TypeGuard[SegmentInput]:
+    """Return whether a segment may be part of a group: no word is respelled, and it has few tokens."""
+    if not isinstance(source, SegmentInput) or source.as_written is not None:
+        return False
+    is_in_capitals = source.read is not None and source.read.is_in_capitals
+    return not is_in_capitals and len(source.ids) - sum(map(len, source.around)) <= reading.group_tokens
 
 
 def _join_ids(pieces: Ids, around: IdsAround) -> Ids:

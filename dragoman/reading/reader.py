@@ -45,10 +45,8 @@ class Reader:
         """Returns the span of each piece of a text that was read."""
         self.unknown_share = tokenizer.unknown_share
         """Returns the share of unknown letters of a text that was read."""
-        self.group_tokens = reading.group_tokens
-        """Returns the maximum tokens of consecutive sentences of a language that are read together."""
-        self.needs_context = reading.needs_context
-        """Returns whether a sentence of a language is read with the one before."""
+        self.reading_of = reading.of
+        """Returns what is read in place of texts of a language."""
 
     def read(self, segment: str, language: str, options: ReadOptions = ReadOptions()) -> ReadSegment:
         """Return what the model reads for a segment of a language, with the offsets in the segment."""
@@ -88,7 +86,7 @@ class Reader:
 
     def _respell(self, text: str, language: str, options: ReadOptions) -> RewordedText | None:
         """Return another spelling of a text; None if the model may read it only as it is."""
-        if options.as_written or not self._reading.has_respelling(language):
+        if options.as_written or not self.reading_of(language).has_respelling:
             return None
         respelled = self._respeller.respell(text, language, may_add_quote_spaces=options.may_add_quote_spaces)
         return respelled if respelled is None or respelled.is_in_capitals or options.may_choose else None

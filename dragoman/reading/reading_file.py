@@ -55,22 +55,12 @@ class Reading:
 
     def read(self, segment: str, language: str) -> RewordedText | None:
         """Return what the model reads for a segment, but for respelling; None for the segment itself."""
-        known = self.languages.get(language, _PLAIN)
-        if not known.finders:
-            return None
-        return render(segment, (found for find in known.finders for found in find(segment)))
+        finders = self.of(language).finders
+        return render(segment, (found for find in finders for found in find(segment))) if finders else None
 
-    def has_respelling(self, language: str) -> bool:
-        """Return whether texts of a language are respelled."""
-        return self.languages.get(language, _PLAIN).has_respelling
-
-    def group_tokens(self, language: str) -> int:
-        """Return the maximum tokens of consecutive sentences that are read together; 0 for one alone."""
-        return self.languages.get(language, _PLAIN).group_tokens
-
-    def needs_context(self, sentence: str, language: str) -> bool:
-        """Return whether a sentence is read with the one before."""
-        return self.languages.get(language, _PLAIN).needs_context(sentence)
+    def of(self, language: str) -> LanguageReading:
+        """Return what is read in place of texts of a language."""
+        return self.languages.get(language, _PLAIN)
 
 
 AS_WRITTEN = Reading()

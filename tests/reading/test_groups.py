@@ -148,4 +148,4 @@ def test_sentences_are_translated_one_by_one_where_a_translation_of_all_has_fewe
 
 
 def test_a_bundle_without_groups_reads_one_sentence_at_a_time() -> None:
-    assert AS_WRITTEN.group_tokens("en") == 0
+    assert AS_WRITTEN.of("en").group_tokens == 0
