@@ -221,18 +221,14 @@ class Preparer:
             around: ids that its languages add.
             number: position among the searched segments.
         """
-        has_replacement = "\N{REPLACEMENT CHARACTER}" in segment
         as_written = None
         if encoded.as_written is not None:
-            ids = _join_ids(encoded.as_written.ids, around)
-            if len(ids) <= self._limits.max_source_tokens:
-                as_written = SegmentInput(
-                    number, ids, has_replacement, read=encoded.as_written.read, around=around
-                )
+            fitting = self._input(segment, encoded.as_written, around, number)
+            as_written = fitting if len(fitting.ids) <= self._limits.max_source_tokens else None
         return SegmentInput(
             number,
             _join_ids(encoded.ids, around),
-            has_replacement,
+            "\N{REPLACEMENT CHARACTER}" in segment,
             read=encoded.read,
             as_written=as_written,
             around=around,
@@ -267,8 +263,7 @@ class Preparer:
 
     def encode(self, segments: Sequence[str], pair: Pair) -> list[Ids]:
         """Return the ids of segments with the ids that their languages add, regardless of limits."""
-        around, read = self.around(pair), _ReadSegments(self._reader, pair.source, ReadOptions())
-        read.add(segments)
+        around, read = self.around(pair), self._reader.read_all(segments, pair.source, ReadOptions())
         return [_join_ids(read[segment].ids, around) for segment in segments]
 
     def around(self, pair: Pair, controls: tuple[int, ...] = ()) -> IdsAround:

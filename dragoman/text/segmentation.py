@@ -70,12 +70,8 @@ class SegmentedText:
         Raises:
             ValueError: `translated` and `segments` differ in length.
         """
-        if len(translated) != len(self.segments):
-            raise ValueError(f"{len(translated)} texts for {len(self.segments)} segments")
-        parts = [self.gaps[0]]
-        for text, gap in zip(translated, self.gaps[1:], strict=True):
-            parts += (text, gap)
-        return "".join(parts)
+        parts = (text + gap for text, gap in zip(translated, self.gaps[1:], strict=True))
+        return self.gaps[0] + "".join(parts)
 
 
 def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> SegmentedText:
