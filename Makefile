@@ -54,8 +54,9 @@ train: $(VENV)/.development ## Train, or resume training, the model that RECIPE 
 test: $(VENV)/.development ## Set up everything and run all tests but test-commands; test-engine, -text, -formats, -service, -jobs, -import, -training and -bench run those of one folder
 	$(BIN)/python -m pytest $(TESTS) --ignore tests/commands
 
-test-commands: $(VENV)/.development ## Run the tests that start commands, compilers, browsers and clusters, and more random requests and files
+test-commands: $(VENV)/.development ## Run the tests that start commands, compilers, browsers and clusters, and those with random inputs with more of them
 	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) tests/commands tests/formats/fuzz tests/service/openapi
+	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) -m "hypothesis and not slow" --ignore tests/commands --ignore tests/service/openapi
 
 # A folder `import` could not be imported.
 $(SUITES): $(VENV)/.development

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 import dragoman.graphs  # noqa: F401 -- onnxruntime must not report what tests do, whoever imports it first
+from tests.examples import share_of
 from tests.postgres import Postgres, run_postgres
 
 # Of PyTorch, here and in commands that tests start. Tiny models gain nothing from a second
@@ -17,6 +18,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 settings.register_profile("any_time", deadline=None)  # no test asserts a time
 settings.load_profile("any_time")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Set how many examples each property tries; Hypothesis has no setting of it for all together."""
+    for test in {item.function for item in items if isinstance(item, pytest.Function)}:
+        if is_hypothesis_test(test) and (chosen := getattr(test, "_hypothesis_internal_use_settings", None)):
+            test._hypothesis_internal_use_settings = share_of(chosen)  # type: ignore[attr-defined]
 
 
 @pytest.fixture(autouse=True, scope="session")
