@@ -28,18 +28,18 @@ AFTER = {
 }
 
 
-@pytest.mark.parametrize(("language", "section", "abbreviation"), ENTRIES, ids=str)
-def test_no_abbreviation_is_read_inside_a_name_or_code(
-    language: str, section: str, abbreviation: str
-) -> None:
-    before = "5 " if section == "after_number" else "siehe "
-    if " " in abbreviation:
-        return
-    texts = [before + frame.format(abbreviation) for frame in HIDDEN]
-    if section == "after_number":  # a slash after a number divides
-        texts = [text.replace("/", "x/") for text in texts]
+@pytest.mark.parametrize("code", TABLES)
+def test_no_abbreviation_is_read_inside_a_name_or_code(code: str) -> None:
+    texts: list[str] = []
+    for language, section, abbreviation in ENTRIES:
+        before = "5 " if section == "after_number" else "siehe "
+        if language == code and " " not in abbreviation:
+            new = [before + frame.format(abbreviation) for frame in HIDDEN]
+            # A slash after a number divides.
+            texts += [text.replace("/", "x/") for text in new] if section == "after_number" else new
 
-    assert [text for text in texts if read(text, language) != text] == []
+    assert len(texts) > 100
+    assert [text for text in texts if read(text, code) != text] == []
 
 
 @pytest.mark.parametrize(("language", "section", "abbreviation"), ENTRIES, ids=str)
@@ -151,15 +151,15 @@ def test_sentences_end_after_words_and_go_on_after_abbreviations_that_end_none(
     assert len(segment(text, language).segments) == num_sentences
 
 
-@pytest.mark.parametrize(("language", "section", "abbreviation"), ENTRIES, ids=str)
-def test_no_sentence_is_cut_inside_an_abbreviation(language: str, section: str, abbreviation: str) -> None:
-    before, after = (
-        "5 " if section == "after_number" else "Vor ",
-        "12.5. um 9" if "date" in section else "5 X",
-    )
-    segments = segment(f"{before}{abbreviation} {after}", language).segments
+def test_no_sentence_is_cut_inside_an_abbreviation() -> None:
+    cut: list[str] = []
+    for language, section, abbreviation in ENTRIES:
+        before = "5 " if section == "after_number" else "Vor "
+        after = "12.5. um 9" if "date" in section else "5 X"
+        segments = segment(f"{before}{abbreviation} {after}", language).segments
+        cut += [] if any(abbreviation in one for one in segments) else [abbreviation]
 
-    assert any(abbreviation in one for one in segments)
+    assert cut == []
 
 
 def test_the_bundled_models_say_what_abbreviations_mean() -> None:

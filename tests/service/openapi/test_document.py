@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import jsonschema_rs
-import pytest
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from tests.paths import ROOT
@@ -26,14 +25,6 @@ OPEN = {"models", "health"}
 OPEN_ROUTES = re.compile("libretranslate_(languages|frontend_settings|health|specification|download_file)")
 
 Operation = dict[str, Any]
-
-
-@pytest.fixture(params=PLACES, ids=lambda place: f"{place[1]} {place[0]}")
-def operation(request: pytest.FixtureRequest) -> Operation:
-    """Each in turn."""
-    path, method = request.param
-    found: Operation = DOCUMENT["paths"][path][method]
-    return found
 
 
 def all_operations() -> list[Operation]:
@@ -62,11 +53,12 @@ def test_the_document_is_valid_openapi() -> None:
     assert [f"{error.instance_path}: {error.message}" for error in validator.iter_errors(DOCUMENT)] == []
 
 
-def test_a_generated_client_can_be_imported(operation: Operation) -> None:
+def test_a_generated_client_can_be_imported() -> None:
     """openapi-python-client 0.29 forgets an import where a required body has several types."""
-    body = operation.get("requestBody", {"content": {}})
-    kinds = GENERATED & set(body["content"])
-    assert not (body.get("required", False) and len(kinds) > 1)
+    for operation in all_operations():
+        body = operation.get("requestBody", {"content": {}})
+        kinds = GENERATED & set(body["content"])
+        assert not (body.get("required", False) and len(kinds) > 1)
 
 
 def test_every_default_fits_its_schema() -> None:
@@ -94,46 +86,51 @@ def test_schemas_have_names_that_a_client_can_use() -> None:
     assert [name for name in DOCUMENT["components"]["schemas"] if "__" in name] == []
 
 
-def test_an_operation_has_tags_a_summary_and_descriptions(operation: Operation) -> None:
-    assert operation["tags"]
-    assert operation["summary"]
-    assert operation["description"]
-    assert all(response["description"] for response in operation["responses"].values())
-    assert "Successful Response" not in {each["description"] for each in operation["responses"].values()}
+def test_an_operation_has_tags_a_summary_and_descriptions() -> None:
+    for operation in all_operations():
+        assert operation["tags"]
+        assert operation["summary"]
+        assert operation["description"]
+        assert all(response["description"] for response in operation["responses"].values())
+        assert "Successful Response" not in {each["description"] for each in operation["responses"].values()}
 
 
-def test_an_operation_declares_how_keys_are_sent(operation: Operation) -> None:
-    is_open = bool(OPEN & set(operation["tags"])) or OPEN_ROUTES.fullmatch(operation["operationId"])
-    needs = operation.get("security", [])
+def test_an_operation_declares_how_keys_are_sent() -> None:
+    for operation in all_operations():
+        is_open = bool(OPEN & set(operation["tags"])) or OPEN_ROUTES.fullmatch(operation["operationId"])
+        needs = operation.get("security", [])
 
-    assert bool(needs) != bool(is_open) or operation["operationId"] == "reload_models"
-    if needs:
-        assert {} in needs, "not every server wants a key"
-        known = DOCUMENT["components"]["securitySchemes"]
-        assert {scheme for need in needs for scheme in need} <= set(known)
-
-
-def test_a_rejection_that_may_be_retried_has_a_retry_time(operation: Operation) -> None:
-    for status in {"429", "503"} & set(operation["responses"]):
-        assert "Retry-After" in operation["responses"][status]["headers"]
+        assert bool(needs) != bool(is_open) or operation["operationId"] == "reload_models"
+        if needs:
+            assert {} in needs, "not every server wants a key"
+            known = DOCUMENT["components"]["securitySchemes"]
+            assert {scheme for need in needs for scheme in need} <= set(known)
 
 
-def test_every_body_of_a_request_has_an_example_that_fits(operation: Operation) -> None:
-    bodies = [(where, content) for where, content in contents(operation) if where.startswith("request")]
-    assert [where for where, content in bodies if not examples_of(content)] == []
-
-    for where, content in bodies:
-        for example in examples_of(content):
-            assert_fits(example, content["schema"], where)
+def test_a_rejection_that_may_be_retried_has_a_retry_time() -> None:
+    for operation in all_operations():
+        for status in {"429", "503"} & set(operation["responses"]):
+            assert "Retry-After" in operation["responses"][status]["headers"]
 
 
-def test_every_field_of_a_request_is_described(operation: Operation) -> None:
-    for where, content in contents(operation):
-        if where.startswith("request"):
-            fields = resolve(content["schema"])["properties"]
-            assert [name for name, field in fields.items() if not resolve(field).get("description")] == []
-    for parameter in operation.get("parameters", []):
-        assert parameter.get("description") or parameter["schema"].get("description"), parameter["name"]
+def test_every_body_of_a_request_has_an_example_that_fits() -> None:
+    for operation in all_operations():
+        bodies = [(where, content) for where, content in contents(operation) if where.startswith("request")]
+        assert [where for where, content in bodies if not examples_of(content)] == []
+
+        for where, content in bodies:
+            for example in examples_of(content):
+                assert_fits(example, content["schema"], where)
+
+
+def test_every_field_of_a_request_is_described() -> None:
+    for operation in all_operations():
+        for where, content in contents(operation):
+            if where.startswith("request"):
+                fields = resolve(content["schema"])["properties"]
+                assert [name for name, field in fields.items() if not resolve(field).get("description")] == []
+        for parameter in operation.get("parameters", []):
+            assert parameter.get("description") or parameter["schema"].get("description"), parameter["name"]
 
 
 def test_the_same_errors_have_the_same_form() -> None:
