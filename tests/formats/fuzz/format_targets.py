@@ -71,7 +71,9 @@ class CheckInChild:
 
     def __call__(self, data: bytes) -> None:
         if self._pool is None:
-            self._pool = ProcessPoolExecutor(1, get_context("forkserver"))
+            context = get_context("forkserver")
+            context.set_forkserver_preload([__name__])  # else each process imports all of it again
+            self._pool = ProcessPoolExecutor(1, context)
         try:
             self._pool.submit(check_file, self._suffix, data).result()
         except BrokenProcessPool:
