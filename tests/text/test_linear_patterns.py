@@ -27,7 +27,7 @@ PACKAGES = (dragoman.text, service.text, service.formats)
 OTHER_MODULES = (prompts,)
 OF_SHORT_TEXTS = {prompts._SENTENCE, prompts._OBJECT}
 """Of at most MAX_INSTRUCTION_CHARACTERS."""
-SIZE = 80
+SIZE = 40
 STACK_BYTES, MAX_FRAMES = 2**28, 100_000
 PARTS = (
     *(("a1", " hundert"), ("a_", " hundert zwei"), ("1a", " zwanzigste Tag"), ("a+", "@"), ("a/a+", "a")),
