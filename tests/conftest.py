@@ -24,7 +24,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Set how many examples each property tries; Hypothesis has no setting of it for all together."""
     for test in {item.function for item in items if isinstance(item, pytest.Function)}:
         if is_hypothesis_test(test) and (chosen := getattr(test, "_hypothesis_internal_use_settings", None)):
-            test._hypothesis_internal_use_settings = share_of(chosen)  # type: ignore[attr-defined]
+            test._hypothesis_internal_use_settings = share_of(chosen)
 
 
 @pytest.fixture(autouse=True, scope="session")
