@@ -6,7 +6,7 @@ from collections.abc import Callable
 EXACTLY, ABOUT, CLEARLY_NOT = 2.05, 2.5, 3.0
 AT_BEGINNING = 100
 """Work that does not depend on the size."""
-SIZE = 100
+SIZE = 50
 
 
 def is_linear(work: Callable[[int], object], size: int = SIZE) -> bool:
