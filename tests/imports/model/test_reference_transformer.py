@@ -123,29 +123,25 @@ def copy_norms(ours: tuple[Residual, ...], reference: tuple[nn.LayerNorm, ...]) 
         norm.load_state_dict(residual.norm.state_dict())
 
 
+SHAPES: list[dict[str, Any]] = [
+    *({"activation": activation} for activation in ACTIVATIONS),
+    {"share_kv": True},
+    {"tied_output": False},
+    {"shared_vocab": False},
+    {"scaled_embeddings": False, "embedding_norm": True, "final_norm": True, "norm_epsilon": 0.1},
+    {"final_norm": False, "decoder_ffn": 32},
+    {"positions": "tensor2tensor", "first_position": 2},
+]
+
+
 @pytest.mark.parametrize("norm", ["pre", "post"])
-@pytest.mark.parametrize("activation", ACTIVATIONS)
-@pytest.mark.parametrize(
-    "variant",
-    [
-        {},
-        {"share_kv": True},
-        {"tied_output": False},
-        {"shared_vocab": False},
-        {"scaled_embeddings": False, "embedding_norm": True, "final_norm": True, "norm_epsilon": 0.1},
-        {"final_norm": False, "decoder_ffn": 32},
-        {"positions": "tensor2tensor", "first_position": 2},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_logits_equal_those_of_pytorchs_transformer_with_the_same_weights(
-    norm: str, activation: str, variant: dict[str, Any]
+    norm: str, shape: dict[str, Any]
 ) -> None:
     torch.manual_seed(1)
-    shape: dict[str, Any] = {"norm": norm, "activation": activation, **variant}
-    config = ModelConfig(
-        31, 31, encoder_layers=3, decoder_layers=2, d_model=24, heads=4, ffn=40, max_positions=12, **shape
-    )
+    sizes: dict[str, Any] = {"encoder_layers": 3, "decoder_layers": 2, "d_model": 24, "heads": 4, "ffn": 40}
+    config = ModelConfig(31, 31, max_positions=12, **sizes, **{"norm": norm, **shape})
     model = Transformer(config).eval()
     with torch.no_grad():
         for parameter in model.parameters():

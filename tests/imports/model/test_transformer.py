@@ -16,6 +16,7 @@ from export.model import ModelConfig, Transformer
 from export.model.generate import generate_greedy
 from export.model.layers import DecoderLayer, EncoderLayer
 from export.positions import position_table
+from tests.every_pair import combinations_with_every_pair
 
 OPTIONS: dict[str, tuple[object, ...]] = {
     "norm": ("pre", "post"),
@@ -36,11 +37,7 @@ IMPORTED: dict[str, tuple[object, ...]] = {
     "norm_epsilon": (1e-3,),
 }
 """Of models that were trained elsewhere."""
-COMBINATIONS = [
-    dict(zip(options, values, strict=True))
-    for options in (OPTIONS, IMPORTED)
-    for values in itertools.product(*options.values())
-]
+COMBINATIONS = [each for options in (OPTIONS, IMPORTED) for each in combinations_with_every_pair(options)]
 
 every_option = pytest.mark.parametrize(
     "options", COMBINATIONS, ids=["-".join(map(str, combination.values())) for combination in COMBINATIONS]
