@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from numpy.typing import NDArray
 
 from dragoman.graphs.batch_shortlist import MAX_ROWS_WITH_KEPT_PROJECTION, WIDTH_MULTIPLE, BatchShortlist
+from tests.examples import share_of
 
 VOCAB = 300
 WIDTH = 8
@@ -26,6 +27,7 @@ spaced = st.builds(evenly_spaced, st.integers(0, VOCAB - 1), st.integers(1, 5), 
 scattered = st.sets(st.integers(0, VOCAB - 1), min_size=1, max_size=8).map(
     lambda ids: np.array(sorted(ids), np.int64)
 )
+
 shortlists = st.one_of(spaced, scattered)
 
 
@@ -134,7 +136,7 @@ class RunningBatch(RuleBasedStateMachine):
 
 
 TestRunningBatch = RunningBatch.TestCase
-TestRunningBatch.settings = settings(max_examples=60, stateful_step_count=12)
+TestRunningBatch.settings = share_of(settings(max_examples=60, stateful_step_count=12))
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from dragoman.graphs.memory import CacheMemory, Host, HostMemory, MemoryMaker
 from dragoman.graphs.session import new_session
 from dragoman.providers import SessionOptions
 from export import row_graphs
+from tests.examples import share_of
 
 LAYERS, HEADS, HEAD_SIZE = 2, 2, 3
 WIDTH = HEADS * HEAD_SIZE
@@ -222,7 +223,7 @@ TestSelfOfRunningRows = SelfOfRunningRows.TestCase
 TestCellsOfRunningRows = CellsOfRunningRows.TestCase
 TestCrossOfRunningSources = CrossOfRunningSources.TestCase
 for case in (TestSelfOfRunningRows, TestCellsOfRunningRows, TestCrossOfRunningSources):
-    case.settings = settings(max_examples=60, stateful_step_count=15)
+    case.settings = share_of(settings(max_examples=60, stateful_step_count=15))
 del case  # else the last one would run twice
 
 
