@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from tempfile import SpooledTemporaryFile
-from typing import IO, Any
+from typing import Any, BinaryIO
 from xml.sax.saxutils import escape, quoteattr
 
 from fastapi import APIRouter, Request
@@ -273,7 +273,7 @@ def _add_files(router: APIRouter, services: Services) -> None:
         return StreamingResponse(stream(), media_type=TMX)
 
 
-def _store_pairs(store: MemoryStore, transfer: Transfer, file: IO[bytes], reader: RecordReader) -> None:
+def _store_pairs(store: MemoryStore, transfer: Transfer, file: BinaryIO, reader: RecordReader) -> None:
     try:
         store.get(transfer.owner, transfer.memory_id)
     except UnknownMemory:
