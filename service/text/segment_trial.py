@@ -12,7 +12,7 @@ from service.text.judging import match_stand_ins
 from service.text.marked_text import Object, Shown
 from service.text.no_break_spaces import has_no_break_space
 from service.text.number_changes import NumberChanges, number_forms
-from service.text.numbers import Number
+from service.text.numbers import Number, mask
 from service.text.objects import with_numbers, with_pairs
 from service.text.outcome import Check, CheckFailure
 from service.text.patterns import find_spans
@@ -175,7 +175,7 @@ class _Judge:
             retried = self._retry(match.missing | cut, ())
             if retried is not None:
                 return retried
-        text = with_quotes(self._words, text)
+        text = with_quotes(self._visible_words, text)
         if text != translation.text:
             translation = replace(translation, text=text)
         piece = translated_piece(shown, self.extent, moving, match.found, translation)
@@ -188,7 +188,7 @@ class _Judge:
             retried = self._retry(self._starts(), ())
             if retried is not None:
                 return retried
-        if has_lost_quotes(self._words, piece.text) and (
+        if has_lost_quotes(self._visible_words, mask(piece.text, (put[:2] for put in piece.objects))) and (
             retried := self._retry(frozenset(), (), has_quotes=False)
         ):
             return retried
@@ -201,6 +201,13 @@ class _Judge:
     @property
     def _words(self) -> str:
         return self.shown.part.marked.text[self.extent.start : self.extent.end]
+
+    @property
+    def _visible_words(self) -> str:
+        """The words without what objects have in them, at the same positions."""
+        marked, shift = self.shown.part.marked, self.extent.start
+        objects = (marked.objects[i] for i in marked.objects_in(*self.extent))
+        return mask(self._words, ((one.start - shift, one.end - shift) for one in objects))
 
     def _retry(
         self, missing: frozenset[int], numbers: Sequence[Number], *, has_quotes: bool = True
@@ -225,7 +232,9 @@ class _Judge:
         ]
         numbered = with_numbers(marked, found)
         if not has_quotes:
-            numbered = with_pairs(numbered, [*quote_objects(words, self.extent.start, self.context.target)])
+            numbered = with_pairs(
+                numbered, [*quote_objects(self._visible_words, self.extent.start, self.context.target)]
+            )
         part = MarkedPart(numbered, self.extent, self.marks, shown.part.language)
         everything = _starts(part)
         before = shown.hidden & everything

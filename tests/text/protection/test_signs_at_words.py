@@ -141,6 +141,8 @@ def test_groups_of_different_lengths_are_an_identifier(number: str) -> None:
         ('Er sagte: "Komm" und ging.', "He said, 'Come' and left.", 'He said, "Come" and left.'),
         ("Das „neue“ Haus", "The 'new' house", 'The "new" house'),
         ("Das 'neue' Haus", "The 'new' house", "The 'new' house"),
+        ('27" und 32" sind da', "27-inch and 32-inch are there", "27-inch and 32-inch are there"),
+        ('Das [x a="b"] Haus', "The 'new' %1$s house", "The 'new' [x a=\"b\"] house"),
         ("„Ja“, der Hund ist's", "'Yes', it's the dog's", "\"Yes\", it's the dog's"),
     ],
 )
