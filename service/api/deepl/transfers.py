@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from tempfile import SpooledTemporaryFile
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 from xml.sax.saxutils import escape, quoteattr
 
 from fastapi import APIRouter, Request
@@ -244,7 +244,9 @@ def _add_files(router: APIRouter, services: Services) -> None:
                 await run_in_thread(lambda: file.write(piece))  # noqa: B023 -- at once
             size_bytes = file.tell()
             await services.file_work.import_records(
-                caller, size_bytes, lambda reader: _store_pairs(store, transfer, file, reader)
+                caller,
+                size_bytes,
+                lambda reader: _store_pairs(store, transfer, cast("BinaryIO", file), reader),
             )
         return Response(status_code=CREATED)
 
