@@ -85,6 +85,7 @@ class _Document:
         raw, location = self._text[block.start : block.stop], f"line {self._first_line + block.line}"
         if block.kind is BlockKind.HTML:
             return joined(parse_html_parts(raw, f"{location}, "))
-        found = list(text_runs(self._inlines.read(block.source, raw), location, keeps_blanks=True))
-        writer = InlineWriter(self._blocks, self._inlines, block, found, raw)
+        items = self._inlines.read(block.source, raw)
+        found = list(text_runs(items, location, keeps_blanks=True))
+        writer = InlineWriter(self._blocks, self._inlines, block, found, items)
         return Unit(entries_in(found), writer.write, raw)

@@ -104,7 +104,7 @@ def shape_of(items: Iterable[InlineItem]) -> list[str]:
         if item.kind is TokenKind.TEXT:
             words += item.text.split()
             continue
-        shape += ["".join(words), item.note or without_containers(item.raw).strip()]
+        shape += ["".join(words), (item.note or "").partition(" ")[0] or without_containers(item.raw).strip()]
         words = []
     return [*shape, "".join(words)]
 
@@ -221,9 +221,8 @@ def _element(token: Token, raw: str) -> InlineItem:
     if name and token.markup != "autolink":
         if token.nesting > 0:
             return InlineItem(TokenKind.OPEN, raw=raw, note=name)
-        if raw in {"]", "][]"}:  # the label was the text, which changes
-            raw = f"][{' '.join(token.meta['label'].split())}]"
-        return InlineItem(TokenKind.CLOSE, raw=raw, note=f"/{name}")
+        label = " ".join(token.meta["label"].split()) if raw in {"]", "][]"} else ""
+        return InlineItem(TokenKind.CLOSE, raw=raw, note=f"/{name} {label}".rstrip())
     tag = _TAG.match(raw) if token.type == "html_inline" else None
     if tag is None:
         return InlineItem(TokenKind.POINT if raw.startswith("<!--") else TokenKind.WORD, raw=raw)

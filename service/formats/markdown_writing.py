@@ -119,8 +119,8 @@ class InlineWriter:
     block: Block
     found: Sequence[TextRun | InlineItem]
     """Content of the block."""
-    raw: str
-    """The block as the file has it."""
+    items: Sequence[InlineItem]
+    """The same as it was read."""
 
     def write(self, texts: Sequence[TargetText]) -> str:
         """Return the block with translations, one for each text."""
@@ -156,9 +156,16 @@ class InlineWriter:
         """
         seen = Counter[str]()
         pieces = list[str]()
+        opened = list[int]()
         for item in items:
+            if item.kind is TokenKind.OPEN:
+                opened.append(len(pieces) + 1)
             if item.kind is not TokenKind.TEXT:
-                pieces.append(item.raw)
+                first = opened.pop() if item.kind is TokenKind.CLOSE and opened else 0
+                # Without a label, the text is the label, and must name the target still.
+                label = (item.note or "").partition("/link ")[2]
+                is_other = label and " ".join("".join(pieces[first:]).split()) != label
+                pieces.append(f"][{label}]" if is_other else item.raw)
                 continue
             syntax = {found.start() for found in _SPECIAL.finditer(item.text)} if level else set[int]()
             if level and (not pieces or _LINE_END.search(pieces[-1])) and self.block.before != "# ":
@@ -177,7 +184,7 @@ class InlineWriter:
     def _signs(self) -> dict[str, list[str]]:
         """Return how the source writes each sign, each time."""
         signs = defaultdict[str, list[str]](list)
-        for item in self.inlines.read(self.block.source, self.raw):
+        for item in self.items:
             for sign, raw in zip(item.text, item.raws, strict=True):
                 if not sign.isalnum() and sign not in " \t":
                     signs[sign].append(raw)
