@@ -60,12 +60,23 @@ _RULES = ("strikethrough", "emphasis", "link", "image", "autolink", "html_inline
 _Span = tuple[int, int, InlineItem]
 
 
+class _Markdown(MarkdownIt):
+    """A parser for which any target is a link's: targets stay as they are."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 -- the parser's own
+        return url
+
+    def validateLink(self, url: str) -> bool:  # noqa: N802 -- the parser's own
+        del url
+        return True
+
+
 class InlineParser:
     """Reads the texts of one file."""
 
     def __init__(self, references: Mapping[str, Any]) -> None:
         self._env = {"references": references}
-        self._markdown = MarkdownIt("commonmark").enable("strikethrough")
+        self._markdown = _Markdown("commonmark").enable("strikethrough")
         rules = self._markdown.inline.ruler
         for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
             if name in _RULES:

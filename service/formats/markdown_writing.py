@@ -9,9 +9,9 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby, pairwise
+from itertools import chain, groupby, pairwise
 
 from service.formats.inline_runs import TextRun
 from service.formats.markdown_blocks import Block, BlockKind, BlockParser
@@ -32,18 +32,18 @@ def name_of(item: InlineItem) -> str:
     return name if item.kind in {TokenKind.OPEN, TokenKind.CLOSE} and name in DELIMITERS else ""
 
 
-def spellings(items: Sequence[InlineItem]) -> list[list[InlineItem]]:
-    """Return ways to write emphasised text: as close to the original as possible first, plain text last.
+def spellings(items: Sequence[InlineItem]) -> Iterator[list[InlineItem]]:
+    """Yield ways to write emphasised text: as close to the original as possible first, plain text last.
 
     Args:
         items: elements have no white space at their edges, and no emphasis element is empty.
     """
+    yield list(items)
     moved = _move_delimiters(items)
-    others = [
-        [replace(item, raw=marks[name_of(item)]) if name_of(item) else item for item in moved]
-        for marks in _ALTERNATIVE_DELIMITERS
-    ]
-    return [list(items), moved, *others, [item for item in items if not name_of(item)]]
+    yield moved
+    for marks in _ALTERNATIVE_DELIMITERS:
+        yield [replace(item, raw=marks[name_of(item)]) if name_of(item) else item for item in moved]
+    yield [item for item in items if not name_of(item)]
 
 
 def _move_delimiters(items: Sequence[InlineItem]) -> list[InlineItem]:
@@ -128,14 +128,13 @@ class InlineWriter:
         items = list[InlineItem]()
         for run in self.found:
             items += [run] if isinstance(run, InlineItem) else run.with_text(_wrapped(run, next(given)))
-        ways, signs = spellings(_tidy_emphasis(items)), self._signs()
-        tried = [(ways[0], 0), (ways[0], 1), *((way, 2) for way in ways)]
-        written = list[str]()
-        for way, level in tried:
-            written.append(self._written(way, level, signs))
-            if self._is_read_as(written[-1], way):
-                return written[-1]
-        return written[-1]
+        tidied, signs = _tidy_emphasis(items), self._signs()
+        written = ""
+        for way, level in chain([(tidied, 0), (tidied, 1)], ((way, 2) for way in spellings(tidied))):
+            written = self._written(way, level, signs)
+            if self._is_read_as(written, way):
+                break
+        return written
 
     def _is_read_as(self, written: str, items: Sequence[InlineItem]) -> bool:
         block, text = self.block, without_containers(written)
