@@ -32,7 +32,7 @@ from service.formats.isolation import RecordReader
 from service.formats.records import RecordKind
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import NoFields
-from service.http.openapi import JSON, OCTETS, describe_route, path_parameter, request_of
+from service.http.openapi import JSON, describe_route, path_parameter, request_of
 from service.memories.errors import UnknownMemory
 from service.memories.store import Memory, MemoryStore, check_name
 from service.memories.tmx import TmxPairs
@@ -51,7 +51,6 @@ KEPT_BYTES = 2**20
 """Maximum size of an upload that is kept in memory."""
 MEMORY_ID = path_parameter("translation_memory_id", "From the list of memories.")
 JOB_ID = path_parameter("job_id", "From the response to its creation.")
-TOKEN = path_parameter("token", "From the job.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +214,7 @@ def _add_jobs(router: APIRouter, services: Services) -> None:
 
 
 def _add_files(router: APIRouter, services: Services) -> None:
+    """Add the routes of uploads and downloads, which only the addresses in other responses name."""
     store, tokens = services.memories.store, TransferTokens(services)
 
     async def read_token(connection: Request, operation: str) -> tuple[Transfer, Caller]:
@@ -223,45 +223,22 @@ def _add_files(router: APIRouter, services: Services) -> None:
             raise ApiError(ErrorKind.NOT_FOUND, "no such job, or it is over")
         return transfer, caller
 
-    @router.put(
-        f"{UPLOADS}{{token}}",
-        status_code=CREATED,
-        **describe_route(
-            "Upload the file of an import",
-            "The memory is imported",
-            responses=schemas.errors_of(ErrorKind.NOT_FOUND, ErrorKind.CONFLICT),
-            request={
-                "parameters": [TOKEN],
-                "requestBody": {"required": True, "content": {OCTETS: {"schema": {}}}},
-            },
-        ),
-    )
+    @router.put(f"{UPLOADS}{{token}}", include_in_schema=False)
     async def upload_memory(connection: Request) -> Response:
         """Store the pairs of a TMX file in its source language and the first other language."""
         transfer, caller = await read_token(connection, IMPORT)
         with SpooledTemporaryFile(KEPT_BYTES) as file:
             async for piece in connection.stream():
                 await run_in_thread(lambda: file.write(piece))  # noqa: B023 -- at once
-            size_bytes = file.tell()
+            size_bytes, content = file.tell(), cast("BinaryIO", file)
             await services.file_work.import_records(
                 caller,
                 size_bytes,
-                lambda reader: _store_pairs(store, transfer, cast("BinaryIO", file), reader),
+                lambda reader: _store_pairs(store, transfer, content, reader),
             )
         return Response(status_code=CREATED)
 
-    @router.get(
-        f"{ROOT}/downloads/{{token}}",
-        response_class=Response,
-        **describe_route(
-            "Download an exported memory",
-            responses={
-                **schemas.errors_of(ErrorKind.NOT_FOUND),
-                200: {"description": "TMX", "content": {TMX: {}}},
-            },
-            request={"parameters": [TOKEN]},
-        ),
-    )
+    @router.get(f"{ROOT}/downloads/{{token}}", include_in_schema=False)
     async def download_memory(connection: Request) -> Response:
         """Return all pairs as TMX."""
         transfer, _ = await read_token(connection, EXPORT)

@@ -138,10 +138,9 @@ TRANSLATIONS = {
     "libretranslate_translate", "libretranslate_detect_language", "libretranslate_translate_file",
     "deepl_translate_posted", "deepl_upload", "deepl_status", "deepl_result",
     "google_translate_posted", "google_detect_posted", "google_languages_posted", "deepl_languages_posted",
-    "openai_chat_completions", "deepl_upload_memory",
+    "openai_chat_completions",
 }  # fmt: skip
-"""Routes that keep nothing but files to fetch. Those of DeepL ignore fields that newer clients send. The last
-gets a file."""
+"""Routes that keep nothing but files to fetch. Those of DeepL ignore fields that newer clients send."""
 CHANGES = [
     (method, path, operation)
     for path, methods in DOCUMENT["paths"].items()
