@@ -7,7 +7,8 @@ from enum import Enum
 from dragoman import InputError
 from dragoman.routing.routes import Routes
 from dragoman.text.segmentation import has_letters
-from service.translation.detection import detect, is_short, language_name, unserved_language
+from dragoman.text.validation import check_text
+from service.translation.detection import detect_served, is_short, language_name, unserved_language
 from service.translation.request import AUTO, UNDETERMINED, DetectedSource
 
 CLEARLY = 1.5
@@ -60,7 +61,7 @@ def resolve_source(text: str, target: str | None, model: str | None, routes: Rou
     into = routes.find(None if target is None else sources[0], target, model).served_pair.target
     among = [into, *(code for code in sources if code != into)]
     _check_served(text, among)
-    found = detect(text, among)
+    found = detect_served(text, among)
     best, others = found[0], found[1:]
     if best.language == UNDETERMINED:
         return ResolvedSource(_undetermined(text, sources), into, best)
@@ -75,7 +76,7 @@ def resolve_source(text: str, target: str | None, model: str | None, routes: Rou
 def _find_pair(text: str, sources: Sequence[str], model: str | None, routes: Routes) -> ResolvedSource:
     """Find source and target if no target is named: the only target of the detected language."""
     _check_served(text, sources)
-    best = detect(text, sources)[0]
+    best = detect_served(text, sources)[0]
     is_known = best.language != UNDETERMINED
     language = best.language if is_known else _undetermined(text, sources)
     pair = routes.find(sources[0] if language is None else language, None, model).pair
@@ -83,6 +84,7 @@ def _find_pair(text: str, sources: Sequence[str], model: str | None, routes: Rou
 
 
 def _check_served(text: str, among: Sequence[str]) -> None:
+    check_text(text, None)
     unserved = unserved_language(text, among)
     if unserved is not None:
         language = language_name(unserved.language)

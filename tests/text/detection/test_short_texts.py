@@ -71,6 +71,19 @@ def test_a_language_that_is_not_served_is_named(routes: Routes, language: str, t
         resolve_source(FOREIGN[language], target, None, routes)
 
 
+def test_a_text_that_begins_in_another_language_is_looked_at_as_a_whole(routes: Routes) -> None:
+    beginning, rest = f"{FOREIGN['French']} " * 5, "Die Katze schläft heute im Garten. " * 50
+
+    assert resolve_source(beginning + rest, "en", None, routes).language == "de"
+    with pytest.raises(InputError, match="seems to be French"):
+        resolve_source(beginning * 10, "en", None, routes)
+
+
+def test_a_long_text_with_a_lone_surrogate_is_rejected(routes: Routes) -> None:
+    with pytest.raises(InputError, match="lone surrogate"):
+        resolve_source(f"{FOREIGN['French']} \ud800", "en", None, routes)
+
+
 @pytest.mark.parametrize(
     "text",
     [
