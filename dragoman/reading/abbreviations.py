@@ -39,7 +39,8 @@ _NO_QUANTITY = re.compile(rf"(?:[^\W\d]-|\bv|\d\.\d+\.)\d[\d.,]*{_SPACE}?\Z")
 """A number that is part of a name, or a version."""
 _FOLLOWING = re.compile(rf"{_SPACE}(\w+)")
 _PART = re.compile("(?<![A-ZÄÖÜa-zäöüß])[A-ZÄÖÜa-zäöüß]++")
-_DOTTED = re.compile(rf"({_PART.pattern})\.")
+_DOTTED = re.compile(rf"{_PART.pattern}\.")
+_PART_WITH_DOT = re.compile(rf"{_PART.pattern}\.?")
 _CODE = re.compile("`[^`]*`")
 _MIN_LETTERS = 3
 """Minimum letters of an abbreviation that may get a capital where a sentence begins: `Lt.` is no `lt.`"""
@@ -71,7 +72,7 @@ class Abbreviations:
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield the abbreviations and units of a text, in order, with what the model reads."""
-        if self._signs.isdisjoint(_PART.findall(text)):
+        if self._signs.isdisjoint(_PART_WITH_DOT.findall(text)):
             return
         code = [found.span() for found in _CODE.finditer(text)]
         for found in self._pattern.finditer(text):
@@ -125,9 +126,10 @@ class Abbreviations:
 
     @cached_property
     def _signs(self) -> frozenset[str]:
-        """One part of each abbreviation; few texts have any."""
+        """One part of each abbreviation, with its dot; few texts have any."""
         every = [each for words in self._table.values() for each, _ in _spellings(words)]
-        return frozenset(max(_DOTTED.findall(each) or _PART.findall(each), key=len) for each in every)
+        signs = [max(_DOTTED.findall(each) or _PART.findall(each), key=len) for each in every]
+        return frozenset((*signs, *(f"{sign}." for sign in signs)))  # a unit may end a sentence
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:

@@ -78,6 +78,7 @@ def test_a_word_that_is_also_an_abbreviation_is_never_read_at_the_end_of_a_sente
         ("de", "Preis (inkl. MwSt.): 5 €", "Preis (inklusive MwSt.): 5 €"),
         ("de", "Mo.\N{EN DASH}Fr. 9-18 Uhr", "Montag bis Freitag 9 bis 18 Uhr"),
         ("de", "1 Std. 30 Min. Fahrt", "1 Stunde 30 Minuten Fahrt"),
+        ("de", "Der Motor hat 90 PS.", "Der Motor hat 90 Pferdestärken."),
         ("de", "Es dauert 21 Std.", "Es dauert 21 Stunden."),
         ("de", "Das Buch hat 300 S. Es ist gut.", "Das Buch hat 300 Seiten. Es ist gut."),
         ("de", "Siehe S. 12.", "Siehe Seite 12."),
