@@ -11,11 +11,7 @@ from dragoman.types import Method, SearchKind
 Encoded = TypeVar("Encoded")
 
 
-class AnyStepper(
-    ConstrainedStepper[Encoded_contra],
-    ForcedStepper[Encoded_contra],
-    Protocol[Encoded_contra],
-):
+class AnyStepper(ConstrainedStepper[Encoded_contra], ForcedStepper[Encoded_contra], Protocol[Encoded_contra]):
     """A stepper for searches and for forced decoding; a lane uses only one of them."""
 
 

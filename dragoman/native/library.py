@@ -125,14 +125,7 @@ _FUNCTIONS = {
     "search_best_ids": (c_void_p, c_int64, c_void_p, c_int64, POINTER(c_int64)),
 }
 _WITHOUT_RESULT = frozenset(
-    {
-        "free_model",
-        "release",
-        "free_steps",
-        "free_search",
-        "found_source",
-        "read_hypothesis",
-    }
+    {"free_model", "release", "free_steps", "free_search", "found_source", "read_hypothesis"}
 )
 
 

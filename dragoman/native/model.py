@@ -14,14 +14,7 @@ from numpy.typing import NDArray
 from dragoman.bundle import Bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE
 from dragoman.manifest import Manifest
-from dragoman.native.instructions import (
-    Embedding,
-    Instruction,
-    Layers,
-    NotSupported,
-    OutputLayer,
-    Program,
-)
+from dragoman.native.instructions import Embedding, Instruction, Layers, NotSupported, OutputLayer, Program
 from dragoman.native.library import InstructionRecord, LibraryObject, ModelSizes, best_kernels, check, library
 from dragoman.native.onnx_file import OnnxFileError, read_graph
 from dragoman.native.program import GraphReader, check_attention, read_decoder, read_encoder

@@ -88,10 +88,7 @@ class NativeSteps:
 
     def step(self, last_ids: Ids, num_best: int) -> tuple[NDArray[np.float32], Ids]:
         """Extend every row by one token; see `DecoderSteps.step`."""
-        last_ids, request = self._one_for_each_row(last_ids), self._prepared(num_best, 0)
-        request.last_ids = last_ids.ctypes.data
-        check(self._model.library.dragoman_step(self._pointer, request))
-        return self._logprobs, self._ids
+        return self.step_with(last_ids, num_best, np.empty((self._num_rows, 0), np.int64))
 
     def step_with(self, last_ids: Ids, num_best: int, wanted_ids: Ids) -> tuple[NDArray[np.float32], Ids]:
         """Extend every row by one token, with the log-probabilities of wanted ones; see `DecoderSteps`."""

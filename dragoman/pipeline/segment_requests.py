@@ -253,7 +253,6 @@ class SegmentRequestFactory:
         on_done = receive(segment)
         if not (options.return_tokens or _needs_attention(segment, options)):
             return on_done
-        source = self._source(segment, resolved)
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
 
         def decode_best(hypotheses: list[Hypothesis]) -> None:
@@ -261,6 +260,7 @@ class SegmentRequestFactory:
             if best.reading is not None:
                 on_done(hypotheses)
                 return
+            source = self._source(segment, resolved)
             forced = replace(source, target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0)
 
             def add_reading(decoded: list[Hypothesis]) -> None:

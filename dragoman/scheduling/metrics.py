@@ -84,23 +84,12 @@ class NoMetrics:
     def trace_context(self) -> object:
         return None
 
-    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
-        pass
-
-    def first_token(self, after_s: Sequence[float]) -> None:
-        pass
-
-    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
-        pass
-
-    def segments_left(self, records: Sequence[SegmentRecord]) -> None:
-        pass
-
-    def rejected(self, num_sources: int) -> None:
-        pass
-
-    def cache_hit(self) -> None:
-        pass
+    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None: ...
+    def first_token(self, after_s: Sequence[float]) -> None: ...
+    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None: ...
+    def segments_left(self, records: Sequence[SegmentRecord]) -> None: ...
+    def rejected(self, num_sources: int) -> None: ...
+    def cache_hit(self) -> None: ...
 
 
 NO_METRICS = NoMetrics()
