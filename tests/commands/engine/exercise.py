@@ -112,7 +112,8 @@ class Exercise:
             limits = TargetLimits(int(rng.integers(4, 40)), int(rng.integers(0, 4)))
             begin = (2, *rng.integers(4, 40, int(rng.integers(0, 3))).tolist())
             sources = [
-                Source([eos_id], limits, begin, 1.0, kind.beam_size) for _ in range(int(rng.integers(1, 4)))
+                Source([eos_id], limits, begin, 1.0, kind.beam_size, wants_attention=bool(rng.integers(2)))
+                for _ in range(int(rng.integers(1, 4)))
             ]
             lane.join(sources, self.encode(len(sources)))
             for _ in range(int(rng.integers(1, 12))):
