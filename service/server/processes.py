@@ -9,7 +9,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from types import FrameType
 
+from dragoman.errors import DragomanError
 from dragoman.graphs.process_memory import c_function
+from service.errors import ServiceError
+from service.settings.settings import SettingsError
 
 MIN_LIFE_S = 10.0
 """Seconds that a process lives if nothing is wrong with all of them."""
@@ -91,6 +94,14 @@ class Processes:
             status = 0
         except SystemExit as error:
             status = error.code if isinstance(error.code, int) else 1
+        except (
+            DragomanError,
+            ServiceError,
+            SettingsError,
+            OSError,
+        ) as error:
+            logger.error("%s", error)  # noqa: TRY400 -- no traceback: an operator can fix it
+            status = EXIT_NOT_STARTED
         except Exception:
             logger.exception("the process cannot go on")
         finally:

@@ -16,9 +16,9 @@ from bench.processes import descendants
 from dragoman.native.library import library
 from service.server import processes
 from service.server.processes import EXIT_NOT_STARTED, Processes
-from tests.commands.faults.conftest import URL, Server, StartServer
+from tests.commands.faults.conftest import URL, Server, StartServer, free_port
 from tests.engine.routing.doubles import TIMEOUT_S, until
-from tests.forked import ForkedProcess
+from tests.forked import ForkedProcess, run_command
 from tests.paths import TINY
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="processes share ports on Linux only")
@@ -113,20 +113,23 @@ def test_processes_map_one_file_of_weights(start_server: StartServer, tmp_path: 
     assert map_files()[0] == map_files()[1]
 
 
-def test_a_port_in_use_is_an_error_of_the_whole_server(start_server: StartServer, tmp_path: Path) -> None:
-    first = start_server()
-    second = ForkedProcess(_serve, first.port, tmp_path / "second.log")
+def test_what_no_process_can_start_with_is_an_error_of_the_server(
+    start_server: StartServer, tmp_path: Path
+) -> None:
+    used = start_server().port
+    cases = {
+        "is in use": {"PORT": str(used)},
+        "no-folder": {"PORT": str(free_port()), "DATABASE_URL": "sqlite:////no-folder/a.db"},
+    }
+    options = ["serve", "--model", str(TINY / "bundle-int8"), "--processes", "2"]
 
-    with second:
-        assert second.wait(TIMEOUT_S) == EXIT_NOT_STARTED
-    assert "is in use" in (tmp_path / "second.log").read_text()
-
-
-def _serve(port: int, log: Path) -> None:
-    from tests.forked import run_command  # noqa: PLC0415
-
-    options = ["--port", str(port), "--model", str(TINY / "bundle-int8"), "--processes", "2"]
-    run_command(["serve", *options], dict(os.environ), log.parent, log)
+    for number, (problem, settings) in enumerate(cases.items()):
+        log = tmp_path / f"{number}.log"
+        environment = os.environ | {f"DRAGOMAN_{name}": value for name, value in settings.items()}
+        with ForkedProcess(run_command, options, environment, tmp_path, log) as process:
+            assert process.wait(TIMEOUT_S) == EXIT_NOT_STARTED
+        assert problem in log.read_text()
+        assert "Traceback" not in log.read_text()
 
 
 def _supervise(run: Callable[[], None]) -> None:
