@@ -7,6 +7,7 @@ import hashlib
 import logging
 import os
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,8 @@ from dragoman.native.library import FOLDER
 
 MAX_FILES, MAX_BYTES = 32, 16 * 2**30
 """Limits of a folder. Beyond them, files that were not opened for the longest time are removed."""
+PREFIX = "packed-"
+"""Begin of the names of files, finished or not; others in the folder stay."""
 DIGEST_BYTES = 32
 PIECE_BYTES = 2**20
 
@@ -59,7 +62,7 @@ def packed_name(bundle: Bundle, kernels: str) -> str:
     manifest = bundle.manifest
     files = sorted((name, record.sha256) for name, record in manifest.files.items())
     content = repr((files, manifest.sizes, kernels, _code_sha256()))
-    return f"{hashlib.sha256(content.encode()).hexdigest()}.{kernels}"
+    return f"{PREFIX}{hashlib.sha256(content.encode()).hexdigest()}"
 
 
 def weights_bytes(file: BinaryIO) -> int:
@@ -90,13 +93,13 @@ def _open_verified(path: Path) -> BinaryIO | None:
         logger.warning("%s is damaged; it is written anew", path)
         file.close()
         return None
-    os.utime(path)
+    os.utime(file.fileno())
     return file
 
 
 def _write(path: Path, pack: Callable[[], Iterable[memoryview]]) -> None:
     """Write a file under another name first: processes that write it at once each have a whole one."""
-    with NamedTemporaryFile(dir=path.parent, delete=False) as file:
+    with NamedTemporaryFile(prefix=PREFIX, dir=path.parent, delete=False) as file:
         try:
             digest = hashlib.sha256()
             for part in pack():
@@ -112,9 +115,12 @@ def _write(path: Path, pack: Callable[[], Iterable[memoryview]]) -> None:
 
 def _remove_oldest(folder: Path) -> None:
     """Remove files beyond the limits. Processes that have mapped one keep it."""
-    found = [(path, path.stat()) for path in folder.iterdir()]
+    found: dict[Path, os.stat_result] = {}
+    for path in folder.glob(f"{PREFIX}*"):
+        with suppress(FileNotFoundError):  # another process has removed it
+            found[path] = path.stat()
     num_bytes = 0
-    for index, (path, status) in enumerate(sorted(found, key=lambda each: -each[1].st_mtime_ns)):
-        num_bytes += status.st_size
+    for index, path in enumerate(sorted(found, key=lambda path: -found[path].st_mtime_ns)):
+        num_bytes += found[path].st_size
         if index and (index >= MAX_FILES or num_bytes > MAX_BYTES):
             path.unlink(missing_ok=True)
