@@ -17,6 +17,7 @@ from typing import Any
 import httpx
 import pytest
 import uvicorn
+from pydantic import TypeAdapter
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
@@ -97,6 +98,19 @@ def running(server: uvicorn.Server, sockets: list[socket.socket] | None = None) 
             thread.join(TIMEOUT_S)
 
 
+ADAPTERS: dict[tuple[object, str], TypeAdapter[Any]] = {}
+
+
+def adapter_of(annotation: Any, **options: Any) -> TypeAdapter[Any]:
+    """Return pydantic's adapter of a field, made once: a server has hundreds, and the tests start hundreds
+    of servers.
+    """
+    key = annotation.__origin__, repr((annotation.__metadata__, options))
+    if key not in ADAPTERS:
+        ADAPTERS[key] = TypeAdapter(annotation, **options)
+    return ADAPTERS[key]
+
+
 def router_of(translator: PairTranslator, folder: Path) -> Router:
     """A router whose only bundle is open already."""
     return Router(lambda: {folder.name: folder}, lambda _: translator, lambda _: 1)
@@ -128,12 +142,16 @@ def client_of(
     detected, as the double's words are no German.
     """
     settings = load_settings(overrides={"detection": "off", **overrides})
-    server = create_server(create_app(router, settings, preloaded(settings, router), telemetry), settings)
-    server.config.port = 0
-    with running(server):
-        port = server.servers[0].sockets[0].getsockname()[1]
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=TIMEOUT_S, verify=NO_TLS) as client:
-            yield client
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fastapi._compat.v2.TypeAdapter", adapter_of)
+        app = create_app(router, settings, preloaded(settings, router), telemetry)
+        server = create_server(app, settings)
+        server.config.port = 0
+        with running(server):
+            port = server.servers[0].sockets[0].getsockname()[1]
+            url = f"http://127.0.0.1:{port}"
+            with httpx.Client(base_url=url, timeout=TIMEOUT_S, verify=NO_TLS) as client:
+                yield client
 
 
 @contextmanager
