@@ -36,7 +36,7 @@ _KEPT = re.compile(
 )
 """A line without words."""
 _UNTIL = tuple(
-    (re.compile(begin), re.compile(end))
+    (re.compile(rf"\A(?:{begin})"), re.compile(end))
     for begin, end in (
         (r"\$\$(?!.*\$\$)", r"\$\$[ \t]*(?:\{#[^{}]*\})?[ \t]*\Z"),
         (r"\\\[[ \t]*\Z", r"\\\][ \t]*\Z"),
@@ -56,13 +56,13 @@ _UNTIL = tuple(
 )
 """Beginnings of blocks without words, with their ends; without an end, one line at most is such a block."""
 _TITLES = (
-    re.compile(r":{3,}[ \t]*+[\w-]*+(?:\{[^{}]*+\})?\[(?P<title>.*)\](?:\{[^{}]*+\})?[ \t]*\Z"),
-    re.compile(r":{3,}[ \t]*+[\w-]++[ \t]+(?P<title>[^\s{].*)\Z"),
+    re.compile(r"\A:{3,}[ \t]*+[\w-]*+(?:\{[^{}]*+\})?\[(?P<title>.*)\](?:\{[^{}]*+\})?[ \t]*\Z"),
+    re.compile(r"\A:{3,}[ \t]*+[\w-]++[ \t]+(?P<title>[^\s{].*)\Z"),
     re.compile(r"\[![A-Za-z]++(?:\|[^\[\]]*+)?\][-+]?[ \t]+(?P<title>\S.*)\Z"),
     re.compile(r"\*\[[^\[\]]++\]:[ \t]*+(?P<title>\S.*)\Z"),
 )
 _FIRST_SIGNS = frozenset(":[(*{$\\<ie%")
-_DIRECTIVE = re.compile(r":{3,}[ \t]*+\{")
+_DIRECTIVE = re.compile(r"\A:{3,}[ \t]*+\{")
 _OPTION = re.compile(r":[\w-]+:(?:[ \t]|\Z)")
 _INDENTED = re.compile(
     r"(?P<note>(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?:[a-z][\w-]*+(?:[ \t]+[a-z][\w-]*+)*+)?[ \t]*"

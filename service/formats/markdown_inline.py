@@ -26,7 +26,7 @@ _OBJECTS = re.compile(
       \$\$(?P<display>(?:[^$]|\$(?!\$))++)\$\$
     | (?<![\w$])\$(?![\s$])(?P<inline>{_FORMULA}++)(?<!\s)\$(?![\w$])
     | \\\((?P<round>(?:[^\\]|\\[^()\[\]])++)\\\) | \\\[(?P<square>(?:[^\\]|\\[^()\[\]])++)\\\]
-    | (?P<line>(?:[ ]{{2,}}|\\)(?:\r\n|\r|\n)[ \t]*+)
+    | (?P<line>(?:(?<![ ])[ ]{{2,}}+|\\)(?:\r\n|\r|\n)[ \t]*+)
     | (?P<skipped>\\.)
     | (?P<task>\A\[[ xX]\][ \t]++)
     | (?P<word>!\[\[[^\[\]\n]++\]\] | \[\[(?!\d++\]\])[^\[\]|\n]++\]\] | \[-?@[^\[\]]++\] | %%[^%\n]++%%
@@ -49,10 +49,10 @@ _KINDS = dict.fromkeys((*_FORMULAS, "word"), TokenKind.WORD) | {
 _TEX = re.compile(r"[\\^_={}+<>]")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _CHARACTER = re.compile(
-    r"(?P<line>[ \t]*(?:\r\n|\r|\n)[ \t]*)|\\(?P<escaped>[!-/:-@\[-`{-~])"
+    r"(?P<line>(?:(?<![ \t])[ \t]++)?(?:\r\n|\r|\n)[ \t]*)|\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<entity>&(?:\#[xX][0-9a-fA-F]{1,6}|\#[0-9]{1,7}|[A-Za-z][A-Za-z0-9]{1,31});)"
 )
-_NEXT_LINE = re.compile(r"[\r\n]+[ \t>]+")
+_NEXT_LINE = re.compile(r"(?<![\r\n])[\r\n]++[ \t>]+")
 _TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w.:-]*)")
 _ELEMENTS = {"link_open": "link", "em_open": "em", "strong_open": "strong", "s_open": "s"}
 _RULES = ("strikethrough", "emphasis", "link", "image", "autolink", "html_inline", "backticks")

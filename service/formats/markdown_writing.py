@@ -104,7 +104,7 @@ _SPECIAL = re.compile(
 )
 _BLOCK = re.compile(r"(\s*+)(?:([#>+\-=~:|]|!(?=!!)|\?(?=\?\?))|(\d{1,9})([.)])(?=\s|\Z))")
 """Beginnings of a block at the beginning of a line."""
-_LINE_END = re.compile(r"[ \t]*[\r\n]")
+_LINE_END = re.compile(r"[\r\n]")
 _NUM_TRIED = 4
 """Spaces at each side of a place that a line break could be at."""
 

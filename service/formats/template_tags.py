@@ -24,7 +24,7 @@ _TAG = re.compile(
     """,
     re.VERBOSE,
 )
-_NAME = re.compile(r"[-+~\s]*(/?)\s*([\w-]+)")
+_NAME = re.compile(r"[-+~\s]*+(/?)\s*+([\w-]+)")
 _CONTROL = re.compile(
     r"[-+~_\s]*(?:[#/^]|(?:else|elsif|elseif|end|if|unless|range|with|block|define|for|foreach|while|do|try)\b)"
 )
