@@ -9,9 +9,9 @@ import pytest
 
 from service.server import shared
 from service.server.shared import num_processes, shared_settings
-from service.settings.settings import Settings, SettingsError
+from service.settings.settings import Settings, SettingsError, read_settings
 
-DATABASE = {"database_url": "sqlite:///a.db"}
+DATABASE: dict[str, object] = {"database_url": "sqlite:///a.db"}
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> Iterator[ExitStack]:
 @pytest.mark.parametrize(("processes", "count"), [("auto", 3), (1, 1), (7, 7)])
 @pytest.mark.usefixtures("opened")
 def test_auto_is_a_process_for_each_four_cpus(processes: object, count: int) -> None:
-    assert num_processes(Settings(processes=processes)) == count  # type: ignore[arg-type] # checked there
+    assert num_processes(read_settings(overrides={"processes": processes})) == count
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_what_only_one_process_can_have_is_rejected(
     given: dict[str, object], problem: str, opened: ExitStack
 ) -> None:
     with pytest.raises(SettingsError, match=f"^processes: 2 are not possible: .*{problem}"):
-        shared_settings(Settings(**given), 2, opened)
+        shared_settings(read_settings(overrides=given), 2, opened)
 
 
 def test_a_platform_whose_ports_are_not_shared_is_named(
@@ -64,7 +64,7 @@ def test_processes_share_folders_and_cpus(opened: ExitStack) -> None:
 @pytest.mark.parametrize("given", [DATABASE, {"requires_key": True}, {**DATABASE, "jobs": "off"}])
 def test_folders_and_numbers_that_are_set_stay(given: dict[str, object], opened: ExitStack) -> None:
     chosen: dict[str, object] = {"weights_dir": Path("w"), "replicas": 5, "uds": Path("a.sock")}
-    settings = shared_settings(Settings(**given, **chosen), 4, opened)
+    settings = shared_settings(read_settings(overrides=given | chosen), 4, opened)
 
     assert {name: getattr(settings, name) for name in chosen} == chosen
     assert (settings.jobs_files, settings.reuse_port) == (None, False)
