@@ -78,9 +78,7 @@ def test_a_file_that_cannot_be_read_is_named_and_the_others_are_translated(run: 
     finished = run("texts", "-o", "en")
 
     assert finished.returncode == 1
-    assert (
-        "skipped b.po: its translations are in 'fr', but the target language is en" in finished.stderr
-    )
+    assert "skipped b.po: its translations are in 'fr', but the target language is en" in finished.stderr
     assert [path.name for path in (tmp_path / "en").iterdir()] == ["a.txt"]
     assert (tmp_path / "en" / "a.txt").read_text() == "EINS\n"
 
