@@ -393,7 +393,6 @@ def test_a_glossary_of_another_pair_is_rejected(many: httpx.Client) -> None:
     ("ask", "words"),
     [
         (lambda client: client.get_all_style_rules(), "tyle rules"),
-        (lambda client: client.list_translation_memories(), "ranslation memories"),
         (lambda client: client.rephrase_text("Hallo"), "write/rephrase"),
         (lambda client: client.correct_text("Hallo"), "write/correct"),
     ],
