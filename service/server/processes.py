@@ -22,6 +22,7 @@ MAX_PAUSE_S = 8.0
 """Maximum seconds before another process takes the place of one that ended."""
 EXIT_NOT_STARTED = 3
 """Exit status if the server cannot start, for example because the port is in use; same as uvicorn's."""
+STOPS = (signal.SIGTERM, signal.SIGINT)
 PR_SET_PDEATHSIG = 1
 """Option of Linux's prctl(2): the signal that a process gets when its parent ends."""
 
@@ -44,8 +45,8 @@ class Processes:
         Returns:
             The exit status: not 0 if they ended at once again and again, or one could not start.
         """
-        signal.signal(signal.SIGTERM, self._stop)
-        signal.signal(signal.SIGINT, self._stop)
+        for number in STOPS:
+            signal.signal(number, self._stop)
         for _ in range(count):
             self._start()
         exit_status = num_short = 0
@@ -72,12 +73,14 @@ class Processes:
             time.sleep(0.05)
 
     def _start(self) -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until the child has handlers of its own
         pid = os.fork()
         if not pid:
             self._be_child()
         self._started_s[pid] = time.monotonic()
         if self._is_stopping:  # since before the process was known
             os.kill(pid, signal.SIGTERM)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
 
     def _be_child(self) -> None:
         """Run the function and end, without ending what belongs to the parent."""
@@ -85,6 +88,7 @@ class Processes:
         try:
             signal.signal(signal.SIGTERM, end)
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
             os.setpgid(0, 0)  # an interrupt from the keyboard reaches the parent only, which passes it on
             set_option = c_function("prctl")
             if set_option is not None:
@@ -110,8 +114,6 @@ class Processes:
             os._exit(status)
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
-        if os.getpid() != self._pid:  # a child that was forked a moment ago
-            sys.exit(0)
         self._is_stopping = True
         for pid in self._started_s:
             with suppress(ProcessLookupError):  # it has ended, and is removed next
