@@ -100,7 +100,7 @@ def test_a_text_that_is_not_translated_stays_and_is_reported(client: httpx.Clien
     response = send(client, "a.txt", b"gut\nunusable").json()
 
     assert response["message"] == "1 of 2 texts are not translated; the first: a.txt: line 2: is not usable"
-    assert client.get(response["translatedFileUrl"]).content == b"GUT\nunusable"
+    assert client.get(response["translatedFileUrl"]).content == b"gut|german\nunusable"
 
 
 def test_a_form_without_a_file_or_a_required_field_is_rejected(client: httpx.Client) -> None:
