@@ -215,7 +215,7 @@ def _argos_models(packages: Sequence[_ArgosPackage], location: str) -> Iterator[
 
 
 def _version_key(version: str) -> list[int]:
-    return [int(part) if part.isdecimal() else -1 for part in version.split(".")]
+    return [int(part[:9]) if part.isdecimal() else -1 for part in version.split(".")]
 
 
 def _download(file: PublishedFile, target: Path, on_bytes: Callable[[int], object]) -> None:

@@ -156,7 +156,7 @@ def short_numbers(text: str) -> list[str] | None:
 
 def _is_list(text: str, found: re.Match[str]) -> bool:
     """Return whether integers rise after a noun, before a further one or a verb in the plural."""
-    one, two, three = (int(digits or 999) for digits in found.group("one", "two", "three"))
+    one, two, three = (int((digits or "999")[:9]) for digits in found.group("one", "two", "three"))
     is_counted = _NOUN.search(text[max(0, found.start() - 30) : found.start()]) is not None
     return 0 < one < two < three and is_counted
 

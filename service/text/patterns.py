@@ -196,7 +196,7 @@ def in_select() -> re.Pattern[str]:
     return re.compile(rf"(?P<select>{select})|{_ALL.pattern}", re.VERBOSE)
 
 
-_TAG_KIND = next(name for name, kind in zip(_NAMES, KINDS, strict=True) if kind.name == "tag")
+_TAG_KIND = {kind.name: name for name, kind in zip(_NAMES, KINDS, strict=True)}["tag"]
 _BY_NAME = {"select": SpanKind("select", "", Shown.BREAK), **dict(zip(_NAMES, KINDS, strict=True))}
 _SIGN = re.compile(
     r"[%{$<&@`~\\/|\#=*_\[\](§+^-](?:(?<=[%{$<&@`~\\/|])|(?<=\#)[^\s\d]|(?<=\#)\d|(?<=-)-|(?<=[=*_+^])[=+^]"
