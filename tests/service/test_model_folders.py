@@ -208,7 +208,11 @@ def test_two_models_of_one_name_are_rejected(several: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("folder", "model", "problem"),
     [
-        ("several", "a,c", r"bundle c: neither a folder nor .*models in .*: a, b; `dragoman pull NAME`"),
+        (
+            "several",
+            "a,c",
+            r"bundle c: neither a folder nor .*models in .*: a, b; `dragoman import SOURCE-TARGET`",
+        ),
         ("several", ",", r"^model: ',' names no bundle$"),
         ("absent", None, r"^models_dir: folder .* not found"),
         ("several/a", None, "it contains no bundle"),
@@ -244,12 +248,14 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(Router, "open", note)
     same = {"replicas": 3, "threads": 2, "queue_size": 100, "segment_cache_size": 50, "kernels": "native"}
     search_options = {"providers": "cuda,cpu", "memory_budget_bytes": 123, "pivots": "fr,en"}
+    overrides = {"models_dir": several, "weights_dir": several / "packed", **same, **search_options}
 
-    open_router(load_settings(overrides={"models_dir": several, **same, **search_options}))
+    open_router(load_settings(overrides=overrides))
 
     assert isinstance(given.pop("engine_metrics"), NoMetrics)
     assert given == {**same, "providers": ("cuda", "cpu"), "budget_bytes": 123, "pivots": ("fr", "en")} | {
-        "fallback_dir": None
+        "fallback_dir": None,
+        "weights_dir": several / "packed",
     }
     open_router(load_settings(overrides={"models_dir": several, **same, "segment_cache": "off"}))
     assert given["segment_cache_size"] == 0
