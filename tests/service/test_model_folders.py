@@ -211,7 +211,7 @@ def test_two_models_of_one_name_are_rejected(several: Path, tmp_path: Path) -> N
         (
             "several",
             "a,c",
-            r"bundle c: neither a folder nor .*models in .*: a, b; `dragoman import SOURCE-TARGET`",
+            r"bundle c: neither a folder nor .*: a, b; `dragoman import SOURCE-TARGET`",
         ),
         ("several", ",", r"^model: ',' names no bundle$"),
         ("absent", None, r"^models_dir: folder .* not found"),
