@@ -150,7 +150,7 @@ def test_a_sentence_over_two_cues_is_one_text_and_is_parted_again(
     ]
 
 
-def test_cues_that_end_with_a_stop_or_begin_anew_are_texts_of_their_own() -> None:
+def test_cues_that_end_with_a_stop_or_begin_again_are_texts_of_their_own() -> None:
     cues = ["Komm mit.", "das Haus", "Der Hund", "- und du?", "[Musik]", "(lacht)"]
     content = "".join(f"1\n00:00:01,000 --> 00:00:02,000\n{cue}\n\n" for cue in cues)
 

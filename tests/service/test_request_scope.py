@@ -141,7 +141,7 @@ async def create_known(client: httpx.AsyncClient) -> dict[str, str]:
     pairs = await client.get(f"/v1/memories/{known['memory_id']}/pairs")
     known["pair_id"] = pairs.json()["pairs"][0]["id"]
     job = await client.post("/v1/jobs", **FILE)
-    return known | {"job_id": job.json()["id"]}
+    return known | {"job_id": job.json()["id"], "translation_memory_id": known["memory_id"]}
 
 
 async def leave_at(app: FastAPI, request: httpx.Request, stop_at: int) -> Exchange | None:

@@ -62,7 +62,7 @@ def test_mapped_weights_give_the_numbers_of_weights_in_memory_to_the_bit(
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_written_anew(
+def test_a_damaged_file_is_written_again(
     damage: str, cache: WeightsCache, expected: Logprobs, caplog: pytest.LogCaptureFixture
 ) -> None:
     numbers(cache)
