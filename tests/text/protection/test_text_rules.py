@@ -91,13 +91,17 @@ def test_a_text_without_words_has_an_outcome_and_stays_however_it_is_split(
         assert outcome(MarkedText(text), as_it_is, context).marked.text == text
 
 
+PERCENTAGE = re.compile(r"\d%s\w")
+"""Read as a number in percent before a word."""
 NUMBERS = st.sampled_from(
     ["tausendeins", "achtzigtausendzwei", "minus ", "1111", "1.234,5", "%s", "%2$s", " ", "Hunde"]
 )
 
 
 @settings(max_examples=300)
-@given(st.lists(NUMBERS, min_size=1, max_size=6).map("".join))
+@given(
+    st.lists(NUMBERS, min_size=1, max_size=6).map("".join).filter(lambda text: not PERCENTAGE.search(text))
+)
 def test_placeholders_that_touch_numbers_in_words_are_kept_whatever_numbers_are_lost(text: str) -> None:
     translated = outcome(MarkedText(text), lambda shown: as_it_is(re.sub(r"[^%$s]", "", shown)), CONTEXT)
 
