@@ -128,9 +128,9 @@ def test_no_other_word_is_improbable_or_differs_in_its_case_alone(page: Page) ->
 
 
 def test_whole_sentences_are_offered_in_place_of_one(page: Page) -> None:
-    translate(page, "Hallo! Wie geht es dir? Er hat gestern Abend lange gearbeitet. Bis bald!")
+    translate(page, "Hallo! Wie geht es dir? Tom hat gestern Abend lange gearbeitet. Bis bald!")
 
-    page.click('.word:text-is("He")')
+    page.click('.word:text-is("Tom")')
     page.wait_for_selector("#alternatives .sentence")
     sentences = page.locator("#alternatives .sentence").all_inner_texts()
     page.click("#alternatives .sentence >> nth=0")
