@@ -85,11 +85,10 @@ def unserved_language(text: str, among: Sequence[str]) -> DetectedSource | None:
     if not others:
         return None
     detector = _detector(frozenset(codes) | others, has_all_lengths=False)
-    for length in (MAX_FIRST_LOOKED_AT, MAX_LOOKED_AT):
-        best = detector.compute_language_confidence_values(text[:length])[0]
-        if best.language not in others:
-            return None
-    if best.value < MIN_UNSERVED_CONFIDENCE:
+    if detector.compute_language_confidence_values(text[:MAX_FIRST_LOOKED_AT])[0].language not in others:
+        return None
+    best = detector.compute_language_confidence_values(text[:MAX_LOOKED_AT])[0]
+    if best.language not in others or best.value < MIN_UNSERVED_CONFIDENCE:
         return None
     detector = _detector(frozenset(codes) | {best.language})  # with n-grams of all lengths: wrong less often
     confidence = detector.compute_language_confidence(text[:MAX_LOOKED_AT], best.language)

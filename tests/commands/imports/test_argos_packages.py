@@ -228,4 +228,4 @@ def test_a_name_for_several_packages_is_rejected(tmp_path: Path) -> None:
     done = run_import(tmp_path, write_data_folder(tmp_path / "data"), "mine")
 
     assert (done.returncode, done.stdout) == (2, "")
-    assert "has packages, whose bundles are named after their languages, not mine" in done.stderr
+    assert "has several models, whose bundles are named after their languages, not mine" in done.stderr
