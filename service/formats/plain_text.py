@@ -57,7 +57,7 @@ class PlainTextFormat(EncodedFormat, LinesFormat):
                 yield from line_parts(line)
 
 
-_MAX_LINES = 500
+_MAX_LINES = 100
 """Lines of a paragraph."""
 _MIN_WIDTH, _MIN_LINES, _MIN_WORDS = 20, 3, 3
 _STOPS = (".", "!", "?", ":", ";")
