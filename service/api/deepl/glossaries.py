@@ -1,13 +1,11 @@
 """Routes for glossaries: of one language pair (version 2), and of several (version 3)."""
 
-from collections.abc import Callable
-from typing import TypeVar
+from functools import partial
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dragoman.types import Pair
-from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.glossary_fields import (
     DictionaryReader,
@@ -19,14 +17,15 @@ from service.api.deepl.glossary_fields import (
     to_tsv,
 )
 from service.api.deepl.languages import direct_pairs
-from service.api.deepl.responses import DeepLRoute, enter, enter_to_change, read_id
+from service.api.deepl.owner_access import CREATED, NO_CONTENT, OwnerAccess
+from service.api.deepl.responses import DeepLRoute
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
 from service.api.services import Services
 from service.glossaries.errors import UnknownGlossary
 from service.glossaries.store import Glossary
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
-from service.http.fields import Fields, NoFields, media_type_of
+from service.http.fields import media_type_of
 from service.http.openapi import (
     FORM,
     JSON,
@@ -37,57 +36,30 @@ from service.http.openapi import (
     query_parameters,
     request_of,
 )
-from service.http.validation import Model
 from service.work.threads import run_in_thread
 
-CREATED, NO_CONTENT = 201, 204
 ALL = "/glossaries"
 ONE = "/glossaries/{glossary_id}"
 TSV = "text/tab-separated-values"
 ACCEPTED_MEDIA_TYPES = frozenset({TSV, "text/*", "*/*"})
 ERRORS_OF_ONE = schemas.errors_of(ErrorKind.NOT_FOUND)
 ID = path_parameter("glossary_id", "From the response to its creation.")
+describe_all = partial(describe_route, request=request_of())
+describe_one = partial(describe_route, responses=ERRORS_OF_ONE, request=request_of(parameters=[ID]))
 
-Result = TypeVar("Result")
 
-
-class GlossaryAccess:
-    """Authenticates callers and runs operations of the store on threads."""
+class GlossaryAccess(OwnerAccess):
+    """Access to glossaries, and to the pairs that they may have."""
 
     def __init__(self, services: Services) -> None:
+        super().__init__(services.authenticator, "glossary_id")
         self.glossaries = services.glossaries
         self.store = services.glossaries.store
         self.pairs = RoutesCache(services.translation_service.inference, direct_pairs)
-        self._authenticator = services.authenticator
-
-    async def enter(
-        self, connection: Request, scope: Scope | None = Scope.GLOSSARIES
-    ) -> tuple[Caller, Fields]:
-        """Return the caller and the fields."""
-        return await enter(connection, self._authenticator, scope)
-
-    async def enter_to_change(self, connection: Request, model: type[Model]) -> tuple[Caller, Model]:
-        """Return the caller and the fields, as a model that knows all: others may ask for another change."""
-        return await enter_to_change(connection, self._authenticator, model)
 
     async def reader(self) -> DictionaryReader:
         """Return a reader of entries for the pairs that are served now."""
         return DictionaryReader(await self.pairs.current(), self.store.limits.max_entries)
-
-    async def read_one(self, connection: Request, read: Callable[[str | None, str], Result]) -> Result:
-        """Read the glossary that the path names, for its owner."""
-        caller, _ = await self.enter(connection)
-        return await run_in_thread(lambda: read(caller.key_id, glossary_id(connection)))
-
-    async def delete_one(self, connection: Request, delete: Callable[[str | None, str], None]) -> None:
-        """Delete the glossary that the path names, for its owner. No field restricts this."""
-        caller, _ = await self.enter_to_change(connection, NoFields)
-        await run_in_thread(lambda: delete(caller.key_id, glossary_id(connection)))
-
-
-def glossary_id(connection: Request) -> str:
-    """Return the id in the path. Raises an ApiError if it is malformed."""
-    return read_id(connection.path_params["glossary_id"], "glossary_id")
 
 
 def glossary_routes(access: GlossaryAccess) -> APIRouter:
@@ -96,9 +68,7 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
 
     @router.get(
         "/glossary-language-pairs",
-        **describe_route(
-            "List the language pairs of glossaries", "The pairs", schemas.GlossaryPairs, request=request_of()
-        ),
+        **describe_all("List the language pairs of glossaries", "The pairs", schemas.GlossaryPairs),
     )
     async def language_pairs(connection: Request) -> Response:
         """Return all pairs that a single model translates."""
@@ -126,16 +96,10 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
 
         return SafeJSONResponse(present_v2(await run_in_thread(store)), CREATED)
 
-    @router.get(
-        ALL,
-        **describe_route(
-            "List all glossaries", "The key's glossaries", schemas.Glossaries, request=request_of()
-        ),
-    )
+    @router.get(ALL, **describe_all("List all glossaries", "The key's glossaries", schemas.Glossaries))
     async def all_glossaries(connection: Request) -> Response:
         """List the key's glossaries of one language pair, the oldest first."""
-        caller, _ = await access.enter(connection)
-        found = await run_in_thread(lambda: access.store.list(caller.key_id))
+        found = await access.find(connection, access.store.list)
         return SafeJSONResponse({"glossaries": [present_v2(each) for each in found if _has_one_pair(each)]})
 
     _add_routes_of_one(router, access)
@@ -149,27 +113,16 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
             raise UnknownGlossary(wanted)
         return glossary
 
-    @router.get(
-        ONE,
-        **describe_route(
-            "Return one glossary",
-            "The glossary",
-            schemas.DeepLGlossary,
-            ERRORS_OF_ONE,
-            request_of(parameters=[ID]),
-        ),
-    )
+    @router.get(ONE, **describe_one("Return one glossary", "The glossary", schemas.DeepLGlossary))
     async def one(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
-        return SafeJSONResponse(present_v2(await access.read_one(connection, get)))
+        return SafeJSONResponse(present_v2(await access.find_one(connection, get)))
 
     @router.get(
         f"{ONE}/entries",
         response_class=Response,
-        **describe_route(
-            "Return a glossary's entries",
-            responses={**ERRORS_OF_ONE, 200: file_response("The entries", TSV)},
-            request=request_of(parameters=[ID]),
+        **describe_one(
+            "Return a glossary's entries", responses={**ERRORS_OF_ONE, 200: file_response("The entries", TSV)}
         ),
     )
     async def entries(connection: Request) -> Response:
@@ -180,24 +133,16 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
             [dictionary] = get(owner, wanted).dictionaries
             return to_tsv(access.store.read_dictionary(owner, wanted, dictionary.pair))
 
-        return Response(await access.read_one(connection, read), media_type=TSV)
+        return Response(await access.find_one(connection, read), media_type=TSV)
 
     @router.delete(
-        ONE,
-        status_code=NO_CONTENT,
-        **describe_route(
-            "Delete a glossary",
-            "The glossary is deleted",
-            responses=ERRORS_OF_ONE,
-            request=request_of(parameters=[ID]),
-        ),
+        ONE, status_code=NO_CONTENT, **describe_one("Delete a glossary", "The glossary is deleted")
     )
     async def delete(connection: Request) -> Response:
         """Delete a glossary permanently."""
-        await access.delete_one(
+        return await access.delete_one(
             connection, lambda owner, wanted: access.store.delete(owner, get(owner, wanted).id)
         )
-        return Response(status_code=NO_CONTENT)
 
 
 def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
@@ -231,17 +176,15 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
 
     @router.get(
         ALL,
-        **describe_route(
+        **describe_all(
             "List all glossaries with their language pairs",
             "The key's glossaries",
             schemas.MultilingualGlossaries,
-            request=request_of(),
         ),
     )
     async def all_multilingual(connection: Request) -> Response:
         """List the key's glossaries, the oldest first."""
-        caller, _ = await access.enter(connection)
-        found = await run_in_thread(lambda: access.store.list(caller.key_id))
+        found = await access.find(connection, access.store.list)
         return SafeJSONResponse({"glossaries": list(map(present_v3, found))})
 
     _add_multilingual_routes_of_one(router, access)
@@ -252,26 +195,21 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
 def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
     @router.get(
         ONE,
-        **describe_route(
-            "Return one glossary with its language pairs",
-            "The glossary",
-            schemas.MultilingualGlossary,
-            ERRORS_OF_ONE,
-            request_of(parameters=[ID]),
+        **describe_one(
+            "Return one glossary with its language pairs", "The glossary", schemas.MultilingualGlossary
         ),
     )
     async def one_multilingual(connection: Request) -> Response:
         """Return everything about a glossary but its entries."""
-        return SafeJSONResponse(present_v3(await access.read_one(connection, access.store.get)))
+        return SafeJSONResponse(present_v3(await access.find_one(connection, access.store.get)))
 
     @router.patch(
         ONE,
-        **describe_route(
+        **describe_one(
             "Change a glossary",
             "The changed glossary",
             schemas.MultilingualGlossary,
-            ERRORS_OF_ONE,
-            json_or_form(schemas.ChangeGlossaryIn, schemas.ChangeGlossaryForm, [ID], form_type=FORM),
+            request=json_or_form(schemas.ChangeGlossaryIn, schemas.ChangeGlossaryForm, [ID], form_type=FORM),
         ),
     )
     async def change_multilingual(connection: Request) -> Response:
@@ -283,56 +221,45 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
 
         def change() -> Glossary:
             dictionaries = reader.read_all(sent.dictionaries)
-            return access.store.merge(caller.key_id, glossary_id(connection), sent.name, dictionaries)
+            return access.store.merge(caller.key_id, access.id_of(connection), sent.name, dictionaries)
 
         return SafeJSONResponse(present_v3(await run_in_thread(change)))
 
     @router.delete(
         ONE,
         status_code=NO_CONTENT,
-        **describe_route(
-            "Delete a multilingual glossary",
-            "The glossary is deleted",
-            responses=ERRORS_OF_ONE,
-            request=request_of(parameters=[ID]),
-        ),
+        **describe_one("Delete a multilingual glossary", "The glossary is deleted"),
     )
     async def delete_multilingual(connection: Request) -> Response:
         """Delete a glossary permanently."""
-        await access.delete_one(connection, access.store.delete)
-        return Response(status_code=NO_CONTENT)
+        return await access.delete_one(connection, access.store.delete)
 
 
 def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
-    of_pair = request_of(parameters=[ID, *query_parameters(schemas.DeepLPairQuery)])
+    describe_pair = partial(
+        describe_one, request=request_of(parameters=[ID, *query_parameters(schemas.DeepLPairQuery)])
+    )
 
     @router.get(
         f"{ONE}/entries",
-        **describe_route(
-            "Return the entries of a language pair",
-            "The entries",
-            schemas.DictionariesEntries,
-            ERRORS_OF_ONE,
-            of_pair,
-        ),
+        **describe_pair("Return the entries of a language pair", "The entries", schemas.DictionariesEntries),
     )
     async def entries_of_pair(connection: Request) -> Response:
         """Return the entries as TSV in JSON."""
         caller, fields = await access.enter(connection)
         pair = read_pair(fields.read(schemas.DeepLPairQuery))
         found = await run_in_thread(
-            lambda: access.store.read_dictionary(caller.key_id, glossary_id(connection), pair)
+            lambda: access.store.read_dictionary(caller.key_id, access.id_of(connection), pair)
         )
         return SafeJSONResponse({DICTIONARIES: [present_entries(found)]})
 
     @router.put(
         f"{ONE}/dictionaries",
-        **describe_route(
+        **describe_one(
             "Replace the entries of a language pair",
             "The language pair",
             schemas.DictionaryInfoOut,
-            ERRORS_OF_ONE,
-            request_of(schemas.DeepLDictionaryIn, [JSON, FORM], [ID]),
+            request=request_of(schemas.DeepLDictionaryIn, [JSON, FORM], [ID]),
         ),
     )
     async def put_dictionary(connection: Request) -> Response:
@@ -342,7 +269,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
 
         def put() -> tuple[Pair, Glossary]:
             read = reader.read(sent)
-            return read.pair, access.store.put_dictionary(caller.key_id, glossary_id(connection), read)
+            return read.pair, access.store.put_dictionary(caller.key_id, access.id_of(connection), read)
 
         pair, changed = await run_in_thread(put)
         [info] = [each for each in changed.dictionaries if each.pair == pair]
@@ -351,16 +278,14 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     @router.delete(
         f"{ONE}/dictionaries",
         status_code=NO_CONTENT,
-        **describe_route(
-            "Remove a language pair", "The pair is removed", responses=ERRORS_OF_ONE, request=of_pair
-        ),
+        **describe_pair("Remove a language pair", "The pair is removed"),
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of a pair."""
         caller, sent = await access.enter_to_change(connection, schemas.ChangedPairQuery)
         pair = read_pair(sent)
         await run_in_thread(
-            lambda: access.store.remove_dictionary(caller.key_id, glossary_id(connection), pair)
+            lambda: access.store.remove_dictionary(caller.key_id, access.id_of(connection), pair)
         )
         return Response(status_code=NO_CONTENT)
 

@@ -12,12 +12,10 @@ from fastapi.routing import APIRoute
 
 from dragoman.errors import InputError
 from service.accounts.keys import Caller, Scope
-from service.api.dictionaries import DICTIONARIES
 from service.glossaries.errors import UnknownDictionary
 from service.http.authentication import Authenticator, authenticate_with_fields
 from service.http.errors import ApiError, ErrorForm, ErrorKind, to_api_error
 from service.http.fields import Fields
-from service.http.validation import Model
 
 ROOT = "/v2"
 NEXT_ROOT = "/v3"
@@ -188,11 +186,3 @@ async def enter(
         KEY_FIELD,
         lambda key: authenticator.authenticate(connection, key, scope, accepts_any_key=True),
     )
-
-
-async def enter_to_change(
-    connection: Request, authenticator: Authenticator, model: type[Model]
-) -> tuple[Caller, Model]:
-    """Return the caller and the fields, as a model that knows all: others may ask for another change."""
-    caller, fields = await enter(connection, authenticator, Scope.GLOSSARIES)
-    return caller, fields.with_objects(DICTIONARIES).without(KEY_FIELD).read(model)

@@ -22,10 +22,12 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import TypeAdapter
 
 from dragoman.types import Pair
-from service.accounts.keys import Caller, Scope
-from service.api.deepl import memory_schemas, schemas
+from service.accounts.keys import Caller
+from service.api.deepl import memory_schemas
 from service.api.deepl.glossary_fields import format_time
-from service.api.deepl.responses import NEXT_ROOT, DeepLRoute, enter, enter_to_change, read_id
+from service.api.deepl.memories import MEMORY_ID, ROOT, describe_one
+from service.api.deepl.owner_access import CREATED, OwnerAccess
+from service.api.deepl.responses import NEXT_ROOT, DeepLRoute
 from service.api.services import Services
 from service.formats.entries import FileFormatError
 from service.formats.isolation import RecordReader
@@ -38,18 +40,16 @@ from service.memories.store import Memory, MemoryStore, check_name
 from service.memories.tmx import TmxPairs
 from service.work.threads import run_in_thread
 
-ROOT = "/translation_memories"
 UPLOADS = f"{ROOT}/uploads/"
 IMPORT, EXPORT = "import", "export"
 LIFETIME_S = 3600
 """Seconds for which a job can be uploaded to, or downloaded from."""
-ACCEPTED, CREATED = 202, 201
+ACCEPTED = 202
 TMX = "application/xml"
 UNWRITABLE = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 """Characters that XML cannot hold; pairs with one are not exported."""
 KEPT_BYTES = 2**20
 """Maximum size of an upload that is kept in memory."""
-MEMORY_ID = path_parameter("translation_memory_id", "From the list of memories.")
 JOB_ID = path_parameter("job_id", "From the response to its creation.")
 
 
@@ -68,8 +68,12 @@ class Transfer:
     content_length: int = 0
 
     @property
+    def end_s(self) -> int:
+        return self.created_s + LIFETIME_S
+
+    @property
     def is_over(self) -> bool:
-        return time.time() > self.created_s + LIFETIME_S
+        return time.time() > self.end_s
 
 
 TRANSFER = TypeAdapter(Transfer)
@@ -121,7 +125,8 @@ def transfer_routes(services: Services) -> APIRouter:
 
 
 def _add_jobs(router: APIRouter, services: Services) -> None:
-    authenticator, store, tokens = services.authenticator, services.memories.store, TransferTokens(services)
+    access = OwnerAccess(services.authenticator, MEMORY_ID)
+    store, tokens = services.memories.store, TransferTokens(services)
 
     @router.post(
         f"{ROOT}/import",
@@ -135,66 +140,51 @@ def _add_jobs(router: APIRouter, services: Services) -> None:
     )
     async def import_memory(connection: Request) -> Response:
         """Return the address to upload a TMX file to, for an hour."""
-        caller, sent = await enter_to_change(connection, authenticator, memory_schemas.ImportMemoryIn)
-        if sent.source_file.content_length > services.settings.max_document_bytes:
-            limit = services.settings.max_document_bytes
+        caller, sent = await access.enter_to_change(connection, memory_schemas.ImportMemoryIn)
+        source, limit = sent.source_file, services.settings.max_document_bytes
+        if source.content_length > limit:
             raise field_error("source_file.content_length", f"must be at most {limit}; split the file")
-        name = sent.parameters.display_name or sent.source_file.file_name
+        name = sent.parameters.display_name or source.file_name
         check_name(name)
-        source = sent.source_file
-        transfer = Transfer(
-            *(IMPORT, caller.key_id, str(uuid.uuid4()), int(time.time())),
-            name,
-            source.content_type,
-            source.content_length,
-        )
+        announced = (name, source.content_type, source.content_length)
+        transfer = Transfer(IMPORT, caller.key_id, str(uuid.uuid4()), int(time.time()), *announced)
         token = await run_in_thread(lambda: tokens.make(transfer))
         created = {
             "job_id": token,
             "upload_url": _address(connection, services, "uploads", token),
-            "expires_at": _time(transfer.created_s + LIFETIME_S),
+            "expires_at": _time(transfer.end_s),
         }
         return SafeJSONResponse(created, ACCEPTED)
 
     @router.post(
         f"{ROOT}/{{translation_memory_id}}/export",
         status_code=ACCEPTED,
-        **describe_route(
-            "Export a translation memory",
-            "The job",
-            memory_schemas.CreatedExport,
-            schemas.errors_of(ErrorKind.NOT_FOUND),
-            request_of(parameters=[MEMORY_ID]),
-        ),
+        **describe_one("Export a translation memory", "The job", memory_schemas.CreatedExport),
     )
     async def export_memory(connection: Request) -> Response:
         """Return a job that is complete: its download has the memory as it is then."""
-        caller, _ = await enter_to_change(connection, authenticator, NoFields)
-        memory_id = read_id(connection.path_params["translation_memory_id"], "translation_memory_id")
+        caller, _ = await access.enter_to_change(connection, NoFields)
+        memory_id = access.id_of(connection)
 
         def make() -> str:
             memory = store.get(caller.key_id, memory_id)
             return tokens.make(Transfer(EXPORT, caller.key_id, memory.id, int(time.time())))
 
-        created = {
-            "job_id": await run_in_thread(make),
-            "parameters": {"translation_memory_id": memory_id},
-        }
+        created = {"job_id": await run_in_thread(make), "parameters": {MEMORY_ID: memory_id}}
         return SafeJSONResponse(created, ACCEPTED)
 
     @router.get(
         f"{ROOT}/jobs/{{job_id}}",
-        **describe_route(
+        **describe_one(
             "Return a job of a translation memory",
             "The job",
             memory_schemas.MemoryJob,
-            schemas.errors_of(ErrorKind.NOT_FOUND),
-            request_of(parameters=[JOB_ID]),
+            request=request_of(parameters=[JOB_ID]),
         ),
     )
     async def memory_job(connection: Request) -> Response:
         """Return what became of an import or an export."""
-        caller, _ = await enter(connection, authenticator, Scope.GLOSSARIES)
+        caller, _ = await access.enter(connection)
         token = connection.path_params["job_id"]
 
         def find() -> tuple[Transfer, Memory | None]:
@@ -275,14 +265,14 @@ def _tmx(memory: Memory, store: MemoryStore) -> Iterator[str]:
         f'segtype="sentence" adminlang="en" datatype="plaintext" srclang={source}/><body>\n'
     )
     for pair in store.read_pairs(memory.id):
-        if UNWRITABLE.search(f"{pair.source}{pair.target}"):
-            continue
-        texts = (f"<seg>{escape(text)}</seg>" for text in (pair.source, pair.target))
-        units = (
-            f"<tuv xml:lang={code}>{text}</tuv>" for code, text in zip((source, target), texts, strict=True)
-        )
-        yield f"<tu>{''.join(units)}</tu>\n"
+        if not UNWRITABLE.search(f"{pair.source}{pair.target}"):
+            first, second = _variant(source, pair.source), _variant(target, pair.target)
+            yield f"<tu>{first}{second}</tu>\n"
     yield "</body></tmx>\n"
+
+
+def _variant(quoted_code: str, text: str) -> str:
+    return f"<tuv xml:lang={quoted_code}><seg>{escape(text)}</seg></tuv>"
 
 
 def _address(connection: Request, services: Services, kind: str, token: str) -> str:
@@ -295,31 +285,26 @@ def _time(seconds: float) -> str:
 
 
 def _present_job(token: str, transfer: Transfer, memory: Memory | None, download_url: str) -> dict[str, Any]:
-    job: dict[str, Any] = {
+    updated_at = _time(transfer.created_s)
+    if transfer.operation == IMPORT and memory is not None:
+        result: dict[str, Any] = {"status": "completed", MEMORY_ID: memory.id}
+        updated_at = format_time(memory.created_at)
+    elif transfer.is_over:
+        result = {"status": "expired"}
+    elif transfer.operation == EXPORT:
+        result = {"status": "completed", "download_url": download_url, "expires_at": _time(transfer.end_s)}
+    else:
+        waiting = {"required_action": "Waiting for upload"}
+        result = {"status": "awaiting_input", "status_metadata": waiting}
+    job = {
         "job_id": token,
         "product": "translation_memory",
         "operation": transfer.operation,
         "creation_time": _time(transfer.created_s),
-        "updated_time": _time(transfer.created_s),
+        "updated_time": updated_at,
+        "results": [result],
     }
     if transfer.operation == EXPORT:
-        job["parameters"] = {"translation_memory_id": transfer.memory_id}
-        result: dict[str, Any] = {"status": "expired"}
-        if not transfer.is_over:
-            expires_at = _time(transfer.created_s + LIFETIME_S)
-            result = {"status": "completed", "download_url": download_url, "expires_at": expires_at}
-        return {**job, "results": [result]}
-    job["parameters"] = {"display_name": transfer.name}
-    job["source_file"] = {
-        "content_type": transfer.content_type,
-        "content_length": transfer.content_length,
-    }
-    if memory is not None:
-        job["updated_time"] = format_time(memory.created_at)
-        result = {"status": "completed", "translation_memory_id": memory.id}
-    elif transfer.is_over:
-        result = {"status": "expired"}
-    else:
-        waiting = {"required_action": "Waiting for upload"}
-        result = {"status": "awaiting_input", "status_metadata": waiting}
-    return {**job, "results": [result]}
+        return {**job, "parameters": {MEMORY_ID: transfer.memory_id}}
+    source = {"content_type": transfer.content_type, "content_length": transfer.content_length}
+    return {**job, "parameters": {"display_name": transfer.name}, "source_file": source}
