@@ -1,6 +1,7 @@
 """The routes of `/v1/glossaries`: create, list, read, replace and delete a key's own glossaries."""
 
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,7 +11,7 @@ from pydantic import ConfigDict, Field
 from dragoman.types import Pair
 from service.api.native import glossary_fields as schemas
 from service.api.native.glossary_fields import GlossaryReader, present_glossary
-from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
+from service.api.native.owner_access import CREATED, NO_CONTENT, READ_ERRORS, WRITE_ERRORS, OwnerAccess
 from service.api.services import Services
 from service.formats.isolation import RecordReader
 from service.glossaries.entries import Dictionary, EntriesFormat, write_entries
@@ -27,8 +28,14 @@ ROOT = "/v1/glossaries"
 GLOSSARY_PATHS = frozenset({ROOT, f"{ROOT}/"})
 """Paths whose bodies may be as large as documents."""
 ONE = "/glossaries/{glossary_id}"
-READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE, ErrorKind.INVALID_INPUT)
 GLOSSARY_ID = openapi.path_parameter("glossary_id", "From the response to its creation.")
+ERRORS = openapi.error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT, ErrorKind.NOT_FOUND])
+describe_one = partial(
+    openapi.describe_route, responses=ERRORS, request=openapi.request_of(parameters=[GLOSSARY_ID])
+)
+describe_change = partial(
+    openapi.describe_route, responses=openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND])
+)
 MEDIA_TYPES = {EntriesFormat.TSV: "text/tab-separated-values", EntriesFormat.CSV: "text/csv"}
 
 
@@ -67,15 +74,11 @@ def glossary_routes(services: Services) -> APIRouter:
     routes = APIRouter(tags=["glossaries"], dependencies=openapi.WITH_KEY)
     glossaries, router = services.glossaries, services.translation_service.inference.router
     reader = GlossaryReader(router, glossaries.store.limits.max_entries)
-    access = OwnerAccess(services.authenticator, services.file_work)
+    access = OwnerAccess(services.authenticator, services.file_work, "glossary_id")
     _add_routes_of_all(routes, access, reader, glossaries)
     _add_routes_of_one(routes, access, reader, glossaries)
     _add_routes_of_dictionaries(routes, access, reader, glossaries)
     return routes
-
-
-def _id(connection: Request) -> str:
-    return str(connection.path_params["glossary_id"])
 
 
 def _add_routes_of_all(
@@ -110,7 +113,7 @@ def _add_routes_of_all(
             "List the glossaries",
             "The caller's glossaries, the oldest first",
             schemas.GlossariesResponse,
-            openapi.error_responses(READ_ERRORS),
+            openapi.error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT]),
             openapi.request_of(),
         ),
     )
@@ -124,31 +127,22 @@ def _add_routes_of_one(
     routes: APIRouter, access: OwnerAccess, reader: GlossaryReader, glossaries: GlossaryService
 ) -> None:
     store = glossaries.store
-    errors = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
 
     @routes.get(
         ONE,
-        **openapi.describe_route(
-            "Return a glossary",
-            "The glossary, without its entries",
-            schemas.GlossaryResponse,
-            errors,
-            openapi.request_of(parameters=[GLOSSARY_ID]),
-        ),
+        **describe_one("Return a glossary", "The glossary, without its entries", schemas.GlossaryResponse),
     )
     async def get_glossary(connection: Request) -> Response:
         """Return the glossary's name and language pairs."""
-        found = await access.find(connection, lambda owner: store.get(owner, _id(connection)))
-        return SafeJSONResponse(present_glossary(found))
+        return SafeJSONResponse(present_glossary(await access.find_one(connection, store.get)))
 
     @routes.put(
         ONE,
-        **openapi.describe_route(
+        **describe_change(
             "Replace a glossary",
             "The changed glossary",
             schemas.GlossaryResponse,
-            openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-            openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm, [GLOSSARY_ID]),
+            request=openapi.json_or_form(schemas.GlossaryIn, schemas.GlossaryForm, [GLOSSARY_ID]),
         ),
     )
     async def replace_glossary(connection: Request) -> Response:
@@ -156,32 +150,25 @@ def _add_routes_of_one(
         caller = await access.caller(connection)
 
         def replace(fields: Fields, records: RecordReader) -> Glossary:
-            return store.replace(caller.key_id, _id(connection), *reader.glossary(fields, records))
+            return store.replace(caller.key_id, access.id_of(connection), *reader.glossary(fields, records))
 
         changed = await access.import_records(connection, caller, replace)
         return SafeJSONResponse(present_glossary(changed))
 
     @routes.delete(
-        ONE,
-        status_code=NO_CONTENT,
-        **openapi.describe_route(
-            "Delete a glossary",
-            "The glossary is deleted",
-            responses=errors,
-            request=openapi.request_of(parameters=[GLOSSARY_ID]),
-        ),
+        ONE, status_code=NO_CONTENT, **describe_one("Delete a glossary", "The glossary is deleted")
     )
     async def delete_glossary(connection: Request) -> Response:
         """Delete a glossary permanently. Jobs that named it keep their copy of the entries."""
-        await access.delete(connection, lambda owner: store.delete(owner, _id(connection)))
+        await access.delete_one(connection, store.delete)
         return Response(status_code=NO_CONTENT)
 
     @routes.get(
         f"{ONE}/entries",
         response_class=Response,
-        **openapi.describe_route(
+        **describe_one(
             "Return the entries of a language pair",
-            responses={200: _entries_response(), **errors},
+            responses={200: _entries_response(), **ERRORS},
             request=openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(EntriesQuery)]),
         ),
     )
@@ -189,7 +176,7 @@ def _add_routes_of_one(
         """Return entries as JSON like those of a new glossary, or as a file."""
         owner, query = await access.read(connection, EntriesQuery)
         pair = _pair_of(query)
-        found = await run_in_thread(lambda: store.read_dictionary(owner, _id(connection), pair))
+        found = await run_in_thread(lambda: store.read_dictionary(owner, access.id_of(connection), pair))
         return _present_entries(found, query.format)
 
 
@@ -200,12 +187,11 @@ def _add_routes_of_dictionaries(
 
     @routes.put(
         f"{ONE}/dictionaries",
-        **openapi.describe_route(
+        **describe_change(
             "Replace the entries of a language pair",
             "The changed glossary",
             schemas.GlossaryResponse,
-            openapi.error_responses([*WRITE_ERRORS, ErrorKind.NOT_FOUND]),
-            openapi.json_or_form(schemas.DictionaryIn, schemas.DictionaryForm, [GLOSSARY_ID]),
+            request=openapi.json_or_form(schemas.DictionaryIn, schemas.DictionaryForm, [GLOSSARY_ID]),
         ),
     )
     async def put_dictionary(connection: Request) -> Response:
@@ -214,26 +200,25 @@ def _add_routes_of_dictionaries(
 
         def put(fields: Fields, records: RecordReader) -> Glossary:
             dictionary = reader.dictionary(fields, records)
-            return store.put_dictionary(caller.key_id, _id(connection), dictionary)
+            return store.put_dictionary(caller.key_id, access.id_of(connection), dictionary)
 
         changed = await access.import_records(connection, caller, put)
         return SafeJSONResponse(present_glossary(changed))
 
     @routes.delete(
         f"{ONE}/dictionaries",
-        **openapi.describe_route(
+        **describe_one(
             "Remove a language pair",
             "The changed glossary",
             schemas.GlossaryResponse,
-            openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
-            openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(PairQuery)]),
+            request=openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(PairQuery)]),
         ),
     )
     async def delete_dictionary(connection: Request) -> Response:
         """Remove all entries of one language pair from the glossary."""
         owner, query = await access.read(connection, PairQuery)
         pair = Pair(query.source, query.target)
-        changed = await run_in_thread(lambda: store.remove_dictionary(owner, _id(connection), pair))
+        changed = await run_in_thread(lambda: store.remove_dictionary(owner, access.id_of(connection), pair))
         return SafeJSONResponse(present_glossary(changed))
 
 

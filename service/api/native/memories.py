@@ -1,12 +1,14 @@
 """The routes of `/v1/memories` and `/v1/suggestions`: a key's own translation memories."""
 
+from functools import partial
+
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from dragoman.types import Pair
 from service.accounts.keys import Scope
 from service.api.native import memory_fields as schemas
-from service.api.native.owner_access import CREATED, NO_CONTENT, WRITE_ERRORS, OwnerAccess
+from service.api.native.owner_access import CREATED, NO_CONTENT, READ_ERRORS, WRITE_ERRORS, OwnerAccess
 from service.api.services import Services
 from service.formats.isolation import RecordReader
 from service.http import openapi
@@ -22,24 +24,24 @@ ROOT = "/v1/memories"
 MEMORY_PATHS = frozenset({ROOT, f"{ROOT}/"})
 """Paths whose bodies may be as large as documents."""
 ONE = "/memories/{memory_id}"
-READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
 MEMORY_ID = openapi.path_parameter("memory_id", "From the response to its creation.")
 PAIR_ID = openapi.path_parameter("pair_id", "From the list of pairs.")
+describe_one = partial(
+    openapi.describe_route,
+    responses=openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
+    request=openapi.request_of(parameters=[MEMORY_ID]),
+)
 
 
 def memory_routes(services: Services) -> APIRouter:
     """Return all routes of `/v1/memories` and `/v1/suggestions`."""
     routes = APIRouter(tags=["memories"], dependencies=openapi.WITH_KEY)
-    access = OwnerAccess(services.authenticator, services.file_work)
+    access = OwnerAccess(services.authenticator, services.file_work, "memory_id")
     _add_routes_of_all(routes, access, services.memories)
     _add_routes_of_one(routes, access, services.memories)
     _add_routes_of_pairs(routes, access, services.memories)
     _add_suggestions(routes, services)
     return routes
-
-
-def _id(connection: Request, name: str = "memory_id") -> str:
-    return str(connection.path_params[name])
 
 
 def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryService) -> None:
@@ -87,36 +89,23 @@ def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryS
 
 def _add_routes_of_one(routes: APIRouter, access: OwnerAccess, memories: MemoryService) -> None:
     store = memories.store
-    errors = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
 
     @routes.get(
         ONE,
-        **openapi.describe_route(
-            "Return a translation memory",
-            "The memory, without its pairs",
-            schemas.MemoryResponse,
-            errors,
-            openapi.request_of(parameters=[MEMORY_ID]),
+        **describe_one(
+            "Return a translation memory", "The memory, without its pairs", schemas.MemoryResponse
         ),
     )
     async def get_memory(connection: Request) -> Response:
         """Return the memory's name, languages and size."""
-        found = await access.find(connection, lambda owner: store.get(owner, _id(connection)))
-        return SafeJSONResponse(schemas.present_memory(found))
+        return SafeJSONResponse(schemas.present_memory(await access.find_one(connection, store.get)))
 
     @routes.delete(
-        ONE,
-        status_code=NO_CONTENT,
-        **openapi.describe_route(
-            "Delete a translation memory",
-            "The memory is deleted",
-            responses=errors,
-            request=openapi.request_of(parameters=[MEMORY_ID]),
-        ),
+        ONE, status_code=NO_CONTENT, **describe_one("Delete a translation memory", "The memory is deleted")
     )
     async def delete_memory(connection: Request) -> Response:
         """Delete a memory permanently. Jobs that named it and have not ended fail."""
-        await access.delete(connection, lambda owner: store.delete(owner, _id(connection)))
+        await access.delete_one(connection, store.delete)
         return Response(status_code=NO_CONTENT)
 
 
@@ -137,7 +126,7 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
         """Return pairs with their ids, in the order of these."""
         owner, query = await access.read(connection, schemas.PairsQuery)
         found = await run_in_thread(
-            lambda: store.page(owner, _id(connection), query.limit + 1, query.cursor or None)
+            lambda: store.page(owner, access.id_of(connection), query.limit + 1, query.cursor or None)
         )
         return SafeJSONResponse(schemas.present_pairs(found, query.limit))
 
@@ -154,7 +143,7 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
     async def add_memory_pairs(connection: Request) -> Response:
         """Add pairs; one with the same source as a stored pair replaces it."""
         caller = await access.caller(connection)
-        memory = await run_in_thread(lambda: store.get(caller.key_id, _id(connection)))
+        memory = await run_in_thread(lambda: store.get(caller.key_id, access.id_of(connection)))
 
         def add(fields: Fields, reader: RecordReader) -> tuple[Memory, int]:
             sent = fields.read(schemas.PairsForm) if fields.uploads else fields.read(schemas.PairsIn)
@@ -166,19 +155,18 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
 
     @routes.delete(
         f"{ONE}/pairs/{{pair_id}}",
-        **openapi.describe_route(
+        **describe_one(
             "Delete a pair of a translation memory",
             "The changed memory",
             schemas.MemoryResponse,
-            openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND]),
-            openapi.request_of(parameters=[MEMORY_ID, PAIR_ID]),
+            request=openapi.request_of(parameters=[MEMORY_ID, PAIR_ID]),
         ),
     )
     async def delete_memory_pair(connection: Request) -> Response:
         """Delete one pair."""
-        pair_id = _id(connection, "pair_id")
-        changed = await access.delete(
-            connection, lambda owner: store.delete_pair(owner, _id(connection), pair_id)
+        pair_id = str(connection.path_params["pair_id"])
+        changed = await access.delete_one(
+            connection, lambda owner, memory_id: store.delete_pair(owner, memory_id, pair_id)
         )
         return SafeJSONResponse(schemas.present_memory(changed))
 

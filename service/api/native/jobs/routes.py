@@ -4,6 +4,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +17,7 @@ from service.accounts.keys import Caller, Scope
 from service.api.native.jobs import responses
 from service.api.native.jobs.events import MAX_STREAMS, job_events
 from service.api.native.jobs.request_fields import JSON_LINES, read_job_request, read_own_terms, receive
+from service.api.native.owner_access import READ_ERRORS
 from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
@@ -83,7 +85,6 @@ FORM_BYTES = 2**20
 """Maximum size of an upload form without its file, in bytes."""
 ONE = "/jobs/{job_id}"
 JSON_LINES_OUT = "application/jsonl"
-READ_ERRORS = (*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE)
 ERRORS = openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND])
 UPLOAD_ERRORS = (
     *openapi.KEY_ERRORS,
@@ -94,6 +95,9 @@ UPLOAD_ERRORS = (
     ErrorKind.NO_ROOM,
 )
 JOB_ID = openapi.path_parameter("job_id", "From the response to its creation.")
+describe_one = partial(
+    openapi.describe_route, responses=ERRORS, request=openapi.request_of(parameters=[JOB_ID])
+)
 RANGE = openapi.header_parameter("Range", "The bytes to return, as in `bytes=1000-1999`; one range only.")
 UPLOAD = openapi.request_of(
     responses.CreateJobForm, [openapi.MULTIPART], openapi.query_parameters(responses.JobOptionsIn)
@@ -199,12 +203,11 @@ def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int
     @routes.delete(
         ONE,
         status_code=202,
-        **openapi.describe_route(
+        **describe_one(
             "Cancel a job, or remove one that has ended",
             "The job is cancelled, or will be soon",
             responses.JobResponse,
-            {204: {"description": "The job had ended; it is deleted"}, **ERRORS},
-            openapi.request_of(parameters=[JOB_ID]),
+            responses={204: {"description": "The job had ended; it is deleted"}, **ERRORS},
         ),
     )
     async def delete_job(connection: Request) -> Response:
@@ -241,16 +244,7 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
         listed = responses.present_page(page, query.limit, stored_bytes, store.limits.max_bytes_of_key)
         return SafeJSONResponse(listed.model_dump(mode="json"))
 
-    @routes.get(
-        ONE,
-        **openapi.describe_route(
-            "Return a job",
-            "The job as it is now",
-            responses.JobResponse,
-            ERRORS,
-            openapi.request_of(parameters=[JOB_ID]),
-        ),
-    )
+    @routes.get(ONE, **describe_one("Return a job", "The job as it is now", responses.JobResponse))
     async def get_job(connection: Request) -> Response:
         """Return the job's state, progress, time left, and what went wrong."""
         return _respond(await jobs.find(connection))
@@ -258,7 +252,7 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.get(
         f"{ONE}/events",
         response_class=Response,
-        **openapi.describe_route(
+        **describe_one(
             "Follow a job",
             "`progress`: the job, at first and whenever it changes. `end`: it has ended",
             responses={
@@ -268,7 +262,6 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
                 **ERRORS,
                 **openapi.error_responses([ErrorKind.RATE_LIMITED, ErrorKind.OVERLOADED]),
             },
-            request=openapi.request_of(parameters=[JOB_ID]),
         ),
     )
     async def follow_job(connection: Request) -> StreamingResponse:
