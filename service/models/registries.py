@@ -78,8 +78,8 @@ class PublishedModel:
     @property
     def size_bytes(self) -> int | None:
         """Return the size of all files; None if the registry does not say."""
-        sizes = [file.size_bytes for file in self.files if file.size_bytes is not None]
-        return sum(sizes) if len(sizes) == len(self.files) else None
+        sizes = [file.size_bytes for file in self.files]
+        return None if None in sizes else sum(filter(None, sizes))
 
     def download(self, folder: Path, on_bytes: Callable[[int], object]) -> Path:
         """Download all files; return the folder that has them, or the only file if it is a package.
@@ -170,32 +170,23 @@ def _read_models(registry: str, location: str) -> Iterator[PublishedModel]:
 
 
 def _firefox_models(records: Sequence[_FirefoxRecord], location: str) -> Iterator[PublishedModel]:
-    """Yield the preferred model of each pair: by architecture, then by version."""
-    is_moved = location != REGISTRIES[FIREFOX]
+    """Yield the models of each pair, the preferred last: by architecture, then by version."""
+    base = FIREFOX_FILES if location == REGISTRIES[FIREFOX] else location
     groups: dict[tuple[str, str, str, str], dict[str, _FirefoxRecord]] = {}
     for one in records:
         if one.version.startswith(FIREFOX_VERSION) and not one.filter_expression:
             key = (one.source_language, one.target_language, one.architecture, one.version)
             groups.setdefault(key, {})[one.file_type] = one
-    ordered = sorted(groups, key=lambda key: (_rank(key[2]), _version_key(key[3])), reverse=True)
-    seen: set[Pair] = set()
-    for key in ordered:
+    for key in sorted(groups, key=lambda key: (_rank(key[2]), _version_key(key[3]))):
         (source, target, _, version), by_type = key, groups[key]
-        pair = Pair(source, target)
-        if pair in seen or "model" not in by_type or not {"vocab", "srcvocab"} & by_type.keys():
-            continue
-        seen.add(pair)
-        files = (
-            PublishedFile(
-                f"{one.name}.zst",
-                resolve(location if is_moved else FIREFOX_FILES, one.attachment.location),
-                one.attachment.size,
-                one.attachment.hash,
+        if "model" in by_type and {"vocab", "srcvocab"} & by_type.keys():
+            wanted = [(one.name, one.attachment) for kind, one in by_type.items() if kind != "qualityModel"]
+            files = tuple(
+                PublishedFile(f"{file}.zst", resolve(base, sent.location), sent.size, sent.hash)
+                for file, sent in wanted
             )
-            for one in by_type.values()
-            if one.file_type != "qualityModel"
-        )
-        yield PublishedModel(f"{FIREFOX}:{source}-{target}", pair, tuple(files), FIREFOX_LICENCE, version)
+            name = f"{FIREFOX}:{source}-{target}"
+            yield PublishedModel(name, Pair(source, target), files, FIREFOX_LICENCE, version)
 
 
 def _rank(architecture: str) -> int:
@@ -203,15 +194,14 @@ def _rank(architecture: str) -> int:
 
 
 def _argos_models(packages: Sequence[_ArgosPackage], location: str) -> Iterator[PublishedModel]:
-    """Yield the newest package of each pair."""
+    """Yield the packages of each pair, the newest last."""
     for one in sorted(packages, key=lambda package: _version_key(package.package_version)):
         links = [link for link in one.links if urlsplit(link).scheme in {*REMOTE, ""}]
         if links:
-            pair = Pair(one.from_code, one.to_code)
-            file = PublishedFile(f"{pair.source}_{pair.target}.argosmodel", resolve(location, links[0]))
-            yield PublishedModel(
-                f"{ARGOS}:{pair.source}-{pair.target}", pair, (file,), None, one.package_version
-            )
+            source, target = one.from_code, one.to_code
+            file = PublishedFile(f"{source}_{target}.argosmodel", resolve(location, links[0]))
+            name = f"{ARGOS}:{source}-{target}"
+            yield PublishedModel(name, Pair(source, target), (file,), None, one.package_version)
 
 
 def _version_key(version: str) -> list[int]:
@@ -230,8 +220,8 @@ def _download(file: PublishedFile, target: Path, on_bytes: Callable[[int], objec
             digest.update(piece)
             written.write(piece)
             on_bytes(len(piece))
-    is_complete = num_bytes == file.size_bytes if file.size_bytes is not None else num_bytes <= limit
-    if not is_complete or (file.sha256 is not None and digest.hexdigest() != file.sha256):
+    is_whole = num_bytes <= limit and file.size_bytes in {num_bytes, None}
+    if not is_whole or file.sha256 not in {digest.hexdigest(), None}:
         raise ModelIndexError(f"{file.location} is not the file that the registry names; try again")
     if target.suffix == ".zst":
         _decompress(target, target.with_suffix(""), file.location)
