@@ -51,3 +51,15 @@ def read_total(connection: sa.Connection, resource: Resource, owner: str | None)
     is_wanted = (TOTALS.c.resource == resource) & (TOTALS.c.owner == (owner or ANONYMOUS_OWNER))
     row = connection.execute(sa.select(TOTALS.c.num_items, TOTALS.c.size_bytes).where(is_wanted)).first()
     return Total() if row is None else Total(row.num_items, row.size_bytes)
+
+
+def is_owned_by(table: sa.Table, owner: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition that a row belongs to an owner; None for all callers without a key."""
+    return table.c.key_id.is_(None) if owner is None else table.c.key_id == owner
+
+
+def is_own(table: sa.Table, owner: str | None, item_id: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a row has an id, whatever a client sent as one, and belongs to an owner."""
+    # Databases fail at NUL and lone surrogates in text; ids contain neither.
+    printable = item_id if item_id.isascii() and item_id.isprintable() else ""
+    return (table.c.id == printable) & is_owned_by(table, owner)

@@ -2,7 +2,7 @@
 
 import unicodedata
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from dragoman.types import Pair
 from service.accounts.database import Database, hold_lock
-from service.accounts.totals import Resource, change_total
+from service.accounts.totals import Resource, change_total, is_own, is_owned_by
 from service.glossaries.entries import DEFAULT_MAX_ENTRIES, Dictionary
 from service.glossaries.errors import GlossaryInvalid, TooManyGlossaries, UnknownDictionary, UnknownGlossary
 from service.glossaries.terminology import dump_terms, load_terms
@@ -95,7 +95,7 @@ class GlossaryStore:
     def list(self, owner: str | None) -> list[Glossary]:
         """Return the owner's glossaries, oldest first."""
         with self.database.reading() as connection:
-            return _read(connection, _is_owned_by(owner))
+            return _read(connection, is_owned_by(GLOSSARIES, owner))
 
     def get(self, owner: str | None, glossary_id: str) -> Glossary:
         """Return a glossary."""
@@ -288,10 +288,7 @@ def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> lis
 
 
 def _read_one(connection: sa.Connection, owner: str | None, glossary_id: str) -> Glossary:
-    # Databases fail at NUL and lone surrogates in text; ids contain neither.
-    printable = glossary_id if glossary_id.isascii() and glossary_id.isprintable() else ""
-    found: Iterable[Glossary] = _read(connection, GLOSSARIES.c.id == printable, _is_owned_by(owner))
-    for glossary in found:
+    for glossary in _read(connection, is_own(GLOSSARIES, owner, glossary_id)):
         return glossary
     raise UnknownGlossary(glossary_id)
 
@@ -306,7 +303,3 @@ def _read_dictionaries(connection: sa.Connection, glossary_id: str) -> Dictionar
         Pair(source, target): Dictionary(Pair(source, target), load_terms(entries))
         for source, target, entries in connection.execute(wanted)
     }
-
-
-def _is_owned_by(owner: str | None) -> sa.ColumnElement[bool]:
-    return GLOSSARIES.c.key_id.is_(None) if owner is None else GLOSSARIES.c.key_id == owner

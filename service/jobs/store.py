@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from service.accounts.accounts import SYSTEM_CLOCK, Clock
 from service.accounts.database import Database, hold_lock
 from service.accounts.keys import month_of
-from service.accounts.totals import Resource, read_total
+from service.accounts.totals import Resource, is_owned_by, read_total
 from service.accounts.usage import Charge, charge_in_transaction, refund_in_transaction
 from service.batch.journal import translated_characters
 from service.jobs import tables
@@ -341,7 +341,7 @@ class JobStore:
         has_document_key = JOBS.c.document_key_sha256.is_not(None)
         alike = has_document_key if is_document else ~has_document_key
         waiting = sa.select(sa.func.count()).where(
-            tables.has_key(key_id), alike, JOBS.c.state.in_(tables.UNFINISHED)
+            is_owned_by(JOBS, key_id), alike, JOBS.c.state.in_(tables.UNFINISHED)
         )
         if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
             raise TooManyJobs(self.limits.max_jobs_of_key)

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter
 
 from dragoman.errors import InputError
 from service.accounts.database import Database
-from service.accounts.totals import Resource, change_total, read_total
+from service.accounts.totals import Resource, change_total, is_owned_by, read_total
 from service.jobs.errors import JobUnreadable
 from service.jobs.job import ClaimKind, Job, JobRequest, JobState, NewJob, StoredFile
 from service.schema.tables import JOBS, TOTALS
@@ -25,11 +25,7 @@ _JOBS = TypeAdapter(Job)
 
 def of_key(key_id: str | None) -> sa.ColumnElement[bool]:
     """Select the jobs of a key without documents, which need their document keys."""
-    return sa.and_(has_key(key_id), JOBS.c.document_key_sha256.is_(None))
-
-
-def has_key(key_id: str | None) -> sa.ColumnElement[bool]:
-    return JOBS.c.key_id.is_(None) if key_id is None else JOBS.c.key_id == key_id
+    return sa.and_(is_owned_by(JOBS, key_id), JOBS.c.document_key_sha256.is_(None))
 
 
 def num_running(now: datetime) -> sa.ScalarSelect[int]:

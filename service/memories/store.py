@@ -18,7 +18,7 @@ from dragoman.pipeline.pacing import Pacer
 from dragoman.types import Pair
 from service.accounts.database import MAX_ROWS, MAX_WRITTEN_BYTES, Database, hold_lock, insert_rows
 from service.accounts.errors import StoreError
-from service.accounts.totals import Resource, change_total, read_total
+from service.accounts.totals import Resource, change_total, is_own, is_owned_by, read_total
 from service.formats.language_tags import matches_language
 from service.memories.errors import MemoryInvalid, TooManyMemories, UnknownMemory, UnknownPair
 from service.memories.pairs import DIGEST_SIZE_BYTES, SegmentPair, checked_pairs, source_digest
@@ -164,7 +164,7 @@ class MemoryStore:
                 & (MEMORIES.c.source == pair.source)
                 & (MEMORIES.c.target == pair.target)
             )
-            known = _read(connection, _is_owned_by(owner), is_wanted)
+            known = _read(connection, is_owned_by(MEMORIES, owner), is_wanted)
             memory_id = str(uuid.uuid4())
             memory = known[0] if known else self._create(connection, owner, SUGGESTIONS, pair, now, memory_id)
             memory = self._write(connection, owner, memory, rows)
@@ -173,7 +173,7 @@ class MemoryStore:
     def list(self, owner: str | None) -> list[Memory]:
         """Return the owner's memories, oldest first."""
         with self.database.reading() as connection:
-            return _read(connection, _is_owned_by(owner))
+            return _read(connection, is_owned_by(MEMORIES, owner))
 
     def get(self, owner: str | None, memory_id: str) -> Memory:
         """Return a memory."""
@@ -442,9 +442,7 @@ def _read(connection: sa.Connection, *conditions: sa.ColumnElement[bool]) -> lis
 
 
 def _read_one(connection: sa.Connection, owner: str | None, memory_id: str) -> Memory:
-    # Databases fail at NUL and lone surrogates in text; ids contain neither.
-    printable = memory_id if memory_id.isascii() and memory_id.isprintable() else ""
-    for memory in _read(connection, MEMORIES.c.id == printable, _is_owned_by(owner)):
+    for memory in _read(connection, is_own(MEMORIES, owner, memory_id)):
         return memory
     raise UnknownMemory(memory_id)
 
@@ -459,7 +457,3 @@ def _digest(pair_id: str) -> bytes:
     if len(pair_id) != 2 * DIGEST_SIZE_BYTES or set(pair_id) - set("0123456789abcdef"):
         raise UnknownPair(pair_id)
     return bytes.fromhex(pair_id)
-
-
-def _is_owned_by(owner: str | None) -> sa.ColumnElement[bool]:
-    return MEMORIES.c.key_id.is_(None) if owner is None else MEMORIES.c.key_id == owner
