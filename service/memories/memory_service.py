@@ -80,17 +80,13 @@ class MemoryService:
 
         def match(text: str) -> TextMatches:
             if threshold < 1 and (found := find_repaired(text, index, threshold, memory.pair, pause)):
-                return TextMatches(found.target, repaired=found.match)
+                return found
             return TextMatches(None, index.search(text, max_similar, pause) if max_similar else ())
 
         return tuple(
             match(text) if target is None else TextMatches(target)
             for text, target in zip(texts, targets, strict=True)
         )
-
-    def remove_leftovers(self) -> None:
-        """Remove what deletions and imports of processes that were killed have left."""
-        self.store.remove_leftovers(self.now())
 
     def suggest(self, caller: Caller, pair: Pair, suggested: SegmentPair) -> Memory:
         """Store a correction in the caller's memory of suggestions; see `MemoryStore.suggest`."""

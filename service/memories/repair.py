@@ -1,11 +1,11 @@
 """Translations of similar texts in a memory that differ only in numbers and placeholders."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from dragoman.pipeline.pacing import never_pause
 from dragoman.types import Pair
-from service.memories.pairs import MemoryMatch, SegmentPair, fit_target, normalise
+from service.memories.pairs import SegmentPair, TextMatches, fit_target, normalise
 from service.memories.similarity import SimilarityIndex
 from service.text.checks import check_syntax
 from service.text.number_changes import NumberForms, number_forms
@@ -19,13 +19,6 @@ _FRAME = "\0"
 
 Repair = Callable[[str], str | None]
 """Returns the repaired translation of a text; None if there is none."""
-
-
-class RepairedMatch(NamedTuple):
-    """A similar pair, and its translation with the numbers and placeholders of the text."""
-
-    match: MemoryMatch
-    target: str
 
 
 class _Variable(NamedTuple):
@@ -44,8 +37,8 @@ def find_repaired(
     min_score: float,
     languages: Pair,
     pause: Callable[[], None] = never_pause,
-) -> RepairedMatch | None:
-    """Return the most similar pair that can be repaired to the translation of a text; None if none can.
+) -> TextMatches | None:
+    """Return the translation repaired from that of the most similar pair that allows it; None if none does.
 
     Args:
         text: text in the language of the sources.
@@ -59,7 +52,7 @@ def find_repaired(
     for match in index.search(text, MAX_TRIED, pause, min_score):
         target = repaired_target(text, SegmentPair(match.source, match.target), languages)
         if target is not None:
-            return RepairedMatch(match, target)
+            return TextMatches(target, repaired=match)
     return None
 
 
@@ -111,11 +104,7 @@ def repaired_target(text: str, stored: SegmentPair, languages: Pair) -> str | No
         if len(found) != 1:
             return None
         replaced.append((found[0].start, found[0].end, new.written))
-    target, end = [], 0
-    for start, stop, written in sorted(replaced):
-        target += [stored.target[end:start], written]
-        end = stop
-    repaired = "".join([*target, stored.target[end:]])
+    repaired = _with_replaced(stored.target, sorted(replaced))
     if check_syntax(text, repaired) or forms.compare(text, repaired):
         return None
     return fit_target(text, SegmentPair(text, repaired))
@@ -137,10 +126,15 @@ def _number(text: str, number: Number, forms: NumberForms) -> _Variable:
     return _Variable(digits, number.start, number.end, forms.put(text, number) or digits)
 
 
-def _frame(text: str, variables: Sequence[_Variable]) -> str:
+def _frame(text: str, variables: Iterable[_Variable]) -> str:
     """Return a text as memories compare it, without what stands at the variables."""
+    return normalise(_with_replaced(text, ((each.start, each.end, _FRAME) for each in variables)))
+
+
+def _with_replaced(text: str, parts: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text in which parts, in their order, are replaced: start, end and new text of each."""
     pieces, end = [], 0
-    for each in variables:
-        pieces += [text[end : each.start], _FRAME]
-        end = each.end
-    return normalise("".join([*pieces, text[end:]]))
+    for start, stop, written in parts:
+        pieces += [text[end:start], written]
+        end = stop
+    return "".join([*pieces, text[end:]])

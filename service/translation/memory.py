@@ -70,7 +70,7 @@ async def keep_removing_leftovers(memories: MemoryService) -> None:
     """Remove what killed processes have left of memories, at once and from time to time, until cancelled."""
     while True:
         try:
-            await run_in_thread(memories.remove_leftovers)
+            await run_in_thread(lambda: memories.store.remove_leftovers(memories.now()))
         except StoreError as error:
             logger.error("cannot remove incomplete memories: %s", error)  # noqa: TRY400 -- a traceback adds nothing
         await asyncio.sleep(IMPORT_S)

@@ -54,9 +54,10 @@ def test_the_most_similar_pair_that_can_be_repaired_is_used_from_its_score_on() 
     found = find_repaired(text, index, 0.5, LANGUAGES)
 
     assert found is not None
-    assert (found.match.source, found.target) == (PAGE.source, "Page 7 of 12")
-    assert find_repaired(text, index, found.match.score, LANGUAGES) == found
-    assert find_repaired(text, index, found.match.score + 0.01, LANGUAGES) is None
+    assert found.repaired is not None
+    assert (found.repaired.source, found.target) == (PAGE.source, "Page 7 of 12")
+    assert find_repaired(text, index, found.repaired.score, LANGUAGES) == found
+    assert find_repaired(text, index, found.repaired.score + 0.01, LANGUAGES) is None
 
 
 def test_equal_sources_only_are_used_at_a_hundred_per_cent() -> None:
