@@ -196,6 +196,7 @@ def batch(  # noqa: PLR0913 -- the command's options
         memory_threshold / 100,
         TermOptions(glossary, tuple(term or ())),
     )
-    status = estimate_batch(arguments, settings) if dry_run else run_batch(arguments, settings)
-    if status:
+    if dry_run:
+        estimate_batch(arguments, settings)
+    elif status := run_batch(arguments, settings):
         raise typer.Exit(status)

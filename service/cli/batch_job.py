@@ -14,7 +14,7 @@ import typer
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
-from service.batch.errors import BatchRejected, BatchStopped, InputProblem
+from service.batch.errors import BatchStopped, InputProblem
 from service.batch.estimate import count_contents, measure_rate
 from service.batch.files import JobFile, input_errors
 from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
@@ -26,7 +26,7 @@ from service.batch.progress import BatchReport, OnProgress
 from service.batch.run import BatchJob, reports_failures, run_job, translator_facts
 from service.batch.texts import EntryTranslator
 from service.cli.batch_bar import progress_bar, show_contents, show_report
-from service.cli.exit_status import EXIT_FAILED, EXIT_INCOMPLETE
+from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.languages import LanguageArguments, options_at_fault
 from service.cli.terms import NO_TERMS, TermOptions
 from service.cluster import ClusterOptions
@@ -70,7 +70,7 @@ class _Resources:
 
 
 def run_batch(arguments: BatchArguments, settings: Settings) -> int:
-    """Translate files; return the exit status."""
+    """Translate files; return the exit status. Raises BatchRejected."""
     job_directory = JobDirectory.of(arguments.output)
     try:
         mappings = _find_files(arguments).mappings
@@ -88,9 +88,6 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
             f"dragoman: nothing to resume: {arguments.output} exists; --force translates it again", err=True
         )
         return EXIT_INCOMPLETE if reports_failures(job_directory.problems_path) else EXIT_DONE
-    except BatchRejected as error:
-        typer.echo(f"dragoman: {error}", err=True)
-        return EXIT_FAILED
     except BatchStopped as error:
         typer.echo(f"dragoman: {error}; continue with the same command and --resume", err=True)
         return EXIT_STOPPED
@@ -98,20 +95,15 @@ def run_batch(arguments: BatchArguments, settings: Settings) -> int:
     return EXIT_INCOMPLETE if report.num_failed or report.num_flagged or not is_whole else EXIT_DONE
 
 
-def estimate_batch(arguments: BatchArguments, settings: Settings) -> int:
-    """Print what there is to translate and how long it would take; write nothing; return the exit status."""
-    try:
-        mappings = _find_files(arguments)
-        with open_router(settings) as router:
-            files = _plan(mappings.mappings, arguments, router)
-            arguments = _with_terms(arguments, files)
-            contents = count_contents(files)
-            rate = measure_rate(contents, _translators(router, arguments))
-    except BatchRejected as error:
-        typer.echo(f"dragoman: {error}", err=True)
-        return EXIT_FAILED
+def estimate_batch(arguments: BatchArguments, settings: Settings) -> None:
+    """Print what there is to translate and how long it would take; write nothing. Raises BatchRejected."""
+    mappings = _find_files(arguments)
+    with open_router(settings) as router:
+        files = _plan(mappings.mappings, arguments, router)
+        arguments = _with_terms(arguments, files)
+        contents = count_contents(files)
+        rate = measure_rate(contents, _translators(router, arguments))
     show_contents(contents, rate)
-    return EXIT_DONE
 
 
 def _find_files(arguments: BatchArguments) -> FileMappings:

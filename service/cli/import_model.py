@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
@@ -12,7 +12,7 @@ from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_FAILED
 from service.models.registries import read_pair
 from service.settings.groups import split_names
-from service.settings.settings import load_settings
+from service.settings.settings import SettingsError, load_settings
 
 app = cli_options.new_command()
 
@@ -90,9 +90,10 @@ def import_model(  # noqa: PLR0913 -- the command's options
         from export.run import ExportOptions, export_model  # noqa: PLC0415
         from service.cli.import_sources import chosen_models, list_published, read_locations  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        _fail(f"import: {error.name} is not installed; install dragoman[export]")
+        problem = f"import: {error.name} is not installed; install dragoman[export]"
+        raise SettingsError(problem) from error
     if precision not in PRECISIONS:
-        _fail(f"--precision: {precision} is not one of {', '.join(PRECISIONS)}")
+        raise SettingsError(f"--precision: {precision} is not one of {', '.join(PRECISIONS)}")
     settings = load_settings(config)
     locations = read_locations(registry or ())
     if not Path(model).exists() and (pair := read_pair(model)) is not None:
@@ -115,7 +116,7 @@ def import_model(  # noqa: PLR0913 -- the command's options
         try:
             models, problems = chosen_models(options, locations, Path(folder))
         except ImportRejectedError as error:
-            _fail(f"import: {error}")
+            raise SettingsError(f"import: {error}") from error
         for each in models:
             try:
                 bundle = export_model(each, lambda message: typer.echo(message, err=True))
@@ -132,8 +133,3 @@ def _report(problems: Sequence[str]) -> None:
         typer.echo(f"dragoman: {problem}", err=True)
     if problems:
         raise typer.Exit(EXIT_FAILED)
-
-
-def _fail(problem: str) -> NoReturn:
-    typer.echo(f"dragoman: {problem}", err=True)
-    raise typer.Exit(EXIT_FAILED)
