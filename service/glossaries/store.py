@@ -25,6 +25,7 @@ GLOSSARIES_LOCK = 0x_D8A6_0AC3
 _COLUMNS = GLOSSARY_DICTIONARIES.c
 
 Dictionaries = dict[Pair, Dictionary]
+Edit = Callable[[Dictionaries], Dictionaries]
 _Row = dict[str, Any]
 
 
@@ -157,13 +158,7 @@ class GlossaryStore:
             connection.execute(sa.delete(GLOSSARIES).where(GLOSSARIES.c.id == glossary.id))
             change_total(connection, Resource.GLOSSARIES, owner, -1, -size_bytes)
 
-    def _change(
-        self,
-        owner: str | None,
-        glossary_id: str,
-        name: str | None,
-        edit: Callable[[Dictionaries], Dictionaries],
-    ) -> Glossary:
+    def _change(self, owner: str | None, glossary_id: str, name: str | None, edit: Edit) -> Glossary:
         if name is not None:
             check_name(name)
         while (changed := self._try_change(owner, glossary_id, name, edit)) is None:
@@ -171,11 +166,7 @@ class GlossaryStore:
         return changed
 
     def _try_change(
-        self,
-        owner: str | None,
-        glossary_id: str,
-        name: str | None,
-        edit: Callable[[Dictionaries], Dictionaries],
+        self, owner: str | None, glossary_id: str, name: str | None, edit: Edit
     ) -> Glossary | None:
         """Change a glossary; return None if another program has changed it in the meantime.
 

@@ -122,8 +122,8 @@ class MemoryStore:
         first, *others = _parts(self._rows(pairs))
         with self.database.writing() as connection:
             hold_lock(connection, _MEMORIES_LOCK)
-            memory = self._create(connection, owner, name, pair, now, memory_id or str(uuid.uuid4()))
-            memory = self._write(connection, owner, memory, first)
+            memory = self._create(connection, owner, _new_memory(name, pair, now, memory_id))
+            self._write(connection, owner, memory.id, first)
             if not others:
                 return self._complete(connection, owner, memory.id)
         try:
@@ -165,10 +165,10 @@ class MemoryStore:
                 & (MEMORIES.c.target == pair.target)
             )
             known = _read(connection, is_owned_by(MEMORIES, owner), is_wanted)
-            memory_id = str(uuid.uuid4())
-            memory = known[0] if known else self._create(connection, owner, SUGGESTIONS, pair, now, memory_id)
-            memory = self._write(connection, owner, memory, rows)
-            return memory if known else self._complete(connection, owner, memory.id)
+            new = _new_memory(SUGGESTIONS, pair, now)
+            memory = known[0] if known else self._create(connection, owner, new)
+            changed = self._write(connection, owner, memory.id, rows)
+            return changed if known else self._complete(connection, owner, memory.id)
 
     def list(self, owner: str | None) -> list[Memory]:
         """Return the owner's memories, oldest first."""
@@ -240,21 +240,13 @@ class MemoryStore:
                 raise UnknownPair(pair_id)
             return _read_one(connection, owner, memory.id)
 
-    def _create(
-        self,
-        connection: sa.Connection,
-        owner: str | None,
-        name: str,
-        pair: Pair,
-        now: datetime,
-        memory_id: str,
-    ) -> Memory:
-        """Create a memory that is invisible until `_complete`."""
+    def _create(self, connection: sa.Connection, owner: str | None, memory: Memory) -> Memory:
+        """Create a memory that is invisible until `_complete`, and return it."""
         if change_total(connection, Resource.MEMORIES, owner, 1, 0).num_items > self.limits.max_memories:
             raise TooManyMemories(self.limits.max_memories)
-        memory = Memory(memory_id, name, pair, 0, 0, 0, now)
-        row = {"id": memory.id, "key_id": owner, "name": name, **pair._asdict(), "created_at": now}
-        connection.execute(sa.insert(MEMORIES).values(**row, removable_at=_import_end()))
+        row = {"id": memory.id, "key_id": owner, "name": memory.name, "created_at": memory.created_at}
+        values = {**row, **memory.pair._asdict(), "removable_at": _import_end()}
+        connection.execute(sa.insert(MEMORIES).values(values))
         return memory
 
     def _import(self, owner: str | None, memory_id: str, parts: Iterable[Sequence[_Row]]) -> Memory:
@@ -267,10 +259,9 @@ class MemoryStore:
                 alive = sa.update(MEMORIES).where(
                     MEMORIES.c.id == memory_id, MEMORIES.c.removable_at > datetime.now(UTC)
                 )
-                row = connection.execute(alive.values(removable_at=_import_end()).returning(MEMORIES)).first()
-                if row is None:
+                if not connection.execute(alive.values(removable_at=_import_end())).rowcount:
                     raise StoreError(self.database.name, f"an import stood still for {IMPORT_S:g} s")
-                self._write(connection, owner, _memory(row), part)
+                self._write(connection, owner, memory_id, part)
         with self.database.writing() as connection:
             return self._complete(connection, owner, memory_id)
 
@@ -312,7 +303,7 @@ class MemoryStore:
     def _add_part(self, owner: str | None, memory_id: str, part: Sequence[_Row]) -> Memory:
         with self.database.writing() as connection:
             hold_lock(connection, _MEMORIES_LOCK)
-            return self._write(connection, owner, _read_one(connection, owner, memory_id), part)
+            return self._write(connection, owner, _read_one(connection, owner, memory_id).id, part)
 
     def _check_fit(self, owner: str | None, memory_id: str, parts: Iterable[Sequence[_Row]]) -> None:
         """Check the limits before the first of several parts is written."""
@@ -332,19 +323,23 @@ class MemoryStore:
             raise MemoryInvalid("pairs", f"{problem}; delete some first")
 
     def _write(
-        self, connection: sa.Connection, owner: str | None, memory: Memory, rows: Sequence[_Row]
+        self, connection: sa.Connection, owner: str | None, memory_id: str, rows: Sequence[_Row]
     ) -> Memory:
         """Write one part, and check the limits."""
-        num_pairs, size_bytes = _growth(connection, memory.id, rows)
+        num_pairs, size_bytes = _growth(connection, memory_id, rows)
         total = change_total(connection, Resource.MEMORIES, owner, 0, size_bytes)
-        changed = _change(connection, memory.id, num_pairs, size_bytes)
+        changed = _change(connection, memory_id, num_pairs, size_bytes)
         self._check(changed.num_pairs, total.size_bytes)
         dialect = postgresql if connection.dialect.name == "postgresql" else sqlite
         new = dialect.insert(MEMORY_PAIRS)
         excluded = {name: new.excluded[name] for name in ("source", "target", "size_bytes")}
         upsert = new.on_conflict_do_update(index_elements=["memory_id", "digest"], set_=excluded)
-        insert_rows(connection, upsert, [{"memory_id": memory.id, **row} for row in rows])
+        insert_rows(connection, upsert, [{"memory_id": memory_id, **row} for row in rows])
         return changed
+
+
+def _new_memory(name: str, pair: Pair, now: datetime, memory_id: str | None = None) -> Memory:
+    return Memory(memory_id or str(uuid.uuid4()), name, pair, 0, 0, 0, now)
 
 
 def check_name(name: str) -> None:
