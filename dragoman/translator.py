@@ -7,7 +7,6 @@ from concurrent.futures import Future
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from types import TracebackType
 from typing import Self, TypeVar, overload
 
 from dragoman.argument_types import checks_arguments
@@ -166,9 +165,7 @@ class Translator:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @overload

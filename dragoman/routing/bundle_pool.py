@@ -16,7 +16,6 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Generic, TypeVar
 
 from dragoman.bundle import Bundle
@@ -51,9 +50,7 @@ class BundleHandle(Generic[T]):
     def __enter__(self) -> T:
         return self.opened
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 
