@@ -11,6 +11,7 @@ import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from tempfile import SpooledTemporaryFile
@@ -88,7 +89,8 @@ class TransferTokens:
     def make(self, transfer: Transfer) -> str:
         """Return the token of a transfer. Waits for the database."""
         content = json.dumps(asdict(transfer), separators=(",", ":")).encode()
-        return _encode(content + self._signature(transfer.owner, content))
+        signed = content + self._signature(transfer.owner, content)
+        return base64.urlsafe_b64encode(signed).decode().rstrip("=")
 
     def read(self, token: str) -> tuple[Transfer, Caller]:
         """Return a transfer and its owner. Raises an ApiError if there is none. Waits for the database."""
@@ -96,12 +98,10 @@ class TransferTokens:
             decoded = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
             content, signature = decoded[:-SIGNATURE_BYTES], decoded[-SIGNATURE_BYTES:]
             transfer = TRANSFER.validate_json(content, strict=True)
-            if transfer.owner is not None and not transfer.owner.isalnum():  # databases fail at NUL
-                raise ValueError(transfer.owner)  # noqa: TRY301 -- as any other token of no transfer
-            expected = self._signature(transfer.owner, content)
         except ValueError as error:
             raise ApiError(ErrorKind.NOT_FOUND, "no such job") from error
-        if not hmac.compare_digest(signature, expected):
+        is_id = transfer.owner is None or transfer.owner.isalnum()  # databases fail at NUL
+        if not is_id or not hmac.compare_digest(signature, self._signature(transfer.owner, content)):
             raise ApiError(ErrorKind.NOT_FOUND, "no such job")
         return transfer, self._accounts.owner(transfer.owner)[0]
 
@@ -110,10 +110,6 @@ class TransferTokens:
 
 
 SIGNATURE_BYTES = hashlib.sha256().digest_size
-
-
-def _encode(content: bytes) -> str:
-    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def transfer_routes(services: Services) -> APIRouter:
@@ -222,9 +218,7 @@ def _add_files(router: APIRouter, services: Services) -> None:
                 await run_in_thread(lambda: file.write(piece))  # noqa: B023 -- at once
             size_bytes, content = file.tell(), cast("BinaryIO", file)
             await services.file_work.import_records(
-                caller,
-                size_bytes,
-                lambda reader: _store_pairs(store, transfer, content, reader),
+                caller, size_bytes, lambda reader: _store_pairs(store, transfer, content, reader)
             )
         return Response(status_code=CREATED)
 
@@ -243,11 +237,8 @@ def _add_files(router: APIRouter, services: Services) -> None:
 
 
 def _store_pairs(store: MemoryStore, transfer: Transfer, file: BinaryIO, reader: RecordReader) -> None:
-    try:
+    with suppress(UnknownMemory):
         store.get(transfer.owner, transfer.memory_id)
-    except UnknownMemory:
-        pass
-    else:
         raise ApiError(ErrorKind.CONFLICT, "the file of this job is uploaded already")
     try:
         languages = next(iter(reader.read(RecordKind.TMX_LANGUAGES, file, Pair("", ""))), [])
