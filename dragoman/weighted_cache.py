@@ -35,19 +35,26 @@ class WeightedCache(Generic[K, V]):
     def __len__(self) -> int:
         return len(self._values)
 
-    def get(self, key: K, make: Callable[[], V]) -> V:
-        """Return the value of a key, made if there is none. Of two made at a time, the first is kept."""
+    def find(self, key: K) -> V | None:
+        """Return the value of a key; None if there is none."""
         with self._lock:
             if key in self._values:
                 self._values.move_to_end(key)
-                return self._values[key]
-        made = make()
+            return self._values.get(key)
+
+    def get(self, key: K, make: Callable[[], V]) -> V:
+        """Return the value of a key, made if there is none. Of two made at a time, the first is kept."""
+        found = self.find(key)
+        return self.add(key, make()) if found is None else found
+
+    def add(self, key: K, value: V) -> V:
+        """Add a value, unless the key has one; return the value that it has then."""
         with self._lock:
-            if key in self._values:
-                return self._values[key]
-            self._values[key] = made
-            self._weight += self._weigh(made)
+            if key not in self._values:
+                self._weight += self._weigh(value)
+            kept = self._values.setdefault(key, value)
+            self._values.move_to_end(key)
             while self._weight > self._max_weight and len(self._values) > 1:
                 _, oldest = self._values.popitem(last=False)
                 self._weight -= self._weigh(oldest)
-        return made
+        return kept

@@ -7,16 +7,14 @@ A cached segment is answered sooner than a new one, so response times reveal wha
 Partitions prevent this between callers: each finds only its own segments.
 """
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import fields
 
 from dragoman.decoding.strategy import Source
-from dragoman.forking import renew_after_fork
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.scheduling.segment_request import Outcome
 from dragoman.types import Hypothesis, SearchKind
+from dragoman.weighted_cache import WeightedCache
 
 _FIELDS = tuple(field.name for field in fields(Source) if field.name != "ids")
 
@@ -31,13 +29,9 @@ class SegmentCache:
         """Create an empty cache; a `max_segments` of 0 disables it."""
         self._max_segments = max_segments
         self._engine_metrics = engine_metrics
-        self._found: OrderedDict[Hashable, tuple[Hypothesis, ...]] = OrderedDict()
-        self.renew()
-        renew_after_fork(self)
-
-    def renew(self) -> None:
-        """Forget who held the lock."""
-        self._lock = threading.Lock()
+        self._found: WeightedCache[Hashable, tuple[Hypothesis, ...]] = WeightedCache(
+            max_segments, lambda _: 1
+        )
 
     def __len__(self) -> int:
         return len(self._found)
@@ -46,11 +40,7 @@ class SegmentCache:
         """Return the hypotheses of an equal source, best first; None if the partition has none."""
         if not self._max_segments:
             return None
-        key = _key(source, kind, partition)
-        with self._lock:
-            found = self._found.get(key)
-            if found is not None:
-                self._found.move_to_end(key)
+        found = self._found.find(_key(source, kind, partition))
         if found is None:
             return None
         self._engine_metrics.cache_hit()
@@ -65,18 +55,10 @@ class SegmentCache:
 
         def store(outcome: Outcome) -> None:
             if not isinstance(outcome, Exception):
-                self._store(_key(source, kind, partition), outcome)
+                self._found.add(_key(source, kind, partition), tuple(outcome))
             on_done(outcome)
 
         return store
-
-    def _store(self, key: Hashable, hypotheses: list[Hypothesis]) -> None:
-        """Store hypotheses, and drop the least recently used ones if there are too many."""
-        with self._lock:
-            self._found[key] = tuple(hypotheses)
-            self._found.move_to_end(key)
-            while len(self._found) > self._max_segments:
-                self._found.popitem(last=False)
 
 
 def _key(source: Source, kind: SearchKind, partition: str) -> Hashable:

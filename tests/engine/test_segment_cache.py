@@ -1,6 +1,5 @@
 """What is cached is what was found for an equal source, and no more of it than was allowed."""
 
-from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
@@ -98,21 +97,16 @@ def test_a_cache_of_size_0_keeps_nothing() -> None:
 @given(st.integers(1, 4), st.lists(st.tuples(st.booleans(), st.integers(0, 6)), max_size=40))
 def test_the_least_recently_used_are_dropped(max_segments: int, requests: list[tuple[bool, int]]) -> None:
     segment_cache = SegmentCache(max_segments)
-    expected: OrderedDict[int, int] = OrderedDict()
-    for number, (is_new, token) in enumerate(requests):
-        source = Source([token, 3], LIMITS, BEGIN)
+    used: list[int] = []
+    for is_new, token in requests:
+        source, is_kept = Source([token, 3], LIMITS, BEGIN), token in used
         if is_new:
-            keep(segment_cache, source, GREEDY, [hypothesis(number)])
-            expected[token] = number
-            expected.move_to_end(token)
-            while len(expected) > max_segments:
-                expected.popitem(last=False)
+            keep(segment_cache, source, GREEDY, [hypothesis(token)])
         else:
-            found = segment_cache.find(source, GREEDY)
-            assert found == ([hypothesis(expected[token])] if token in expected else None)
-            if found:
-                expected.move_to_end(token)
-    assert len(segment_cache) == len(expected) <= max_segments
+            assert segment_cache.find(source, GREEDY) == ([hypothesis(token)] if is_kept else None)
+        if is_new or is_kept:
+            used = [*(other for other in used if other != token), token][-max_segments:]
+    assert len(segment_cache) == len(used) <= max_segments
 
 
 def test_partitions_do_not_find_what_another_has_kept_and_share_one_bound() -> None:
