@@ -1,18 +1,17 @@
 """Decode hypotheses to text, with word links and tokens where forced decoding was requested."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.confidence import ConfidenceMap
-from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import IdsAround, PreparedText, SegmentInput
+from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.reading.read_text import RewordedText, find_quote_spaces, without_quote_spaces
 from dragoman.reading.reader import Reader
@@ -53,21 +52,21 @@ class Postprocessor:
     def piece(
         self,
         text: PreparedText,
+        resolved: ResolvedRequest,
         index: int,
         source: SegmentInput | FinishReason,
         found: Sequence[Hypothesis],
-        options: SearchOptions,
     ) -> SegmentOutput:
         """Return the output of a segment.
 
         Args:
             text: the segment's text.
+            resolved: the request.
             index: position of the segment.
             source: the input that was searched for, or the reason why the segment is copied.
             found: its hypotheses.
-            options: options of the search.
         """
-        segment = text.document.segments[index]
+        segment, options = text.document.segments[index], resolved.options
         wants_links, wants_tokens = options.return_alignment, options.return_tokens
         if isinstance(source, FinishReason):
             return SegmentOutput(
@@ -89,6 +88,9 @@ class Postprocessor:
             targets, links = _in_capitals(source.read, targets, links, text.pair.target)
         if source.has_quote_spaces:
             targets, links = _without_quote_spaces(targets, links)
+        if resolved.is_swiss:
+            links = _moved(links, offsets_in_swiss(targets[0]).__getitem__)
+            targets = tuple(map(to_swiss, targets))
         tokens = None
         if wants_tokens:
             tokens = () if best.reading is None else self.tokens(best, best.reading)
@@ -179,15 +181,9 @@ class Postprocessor:
         return attention[rows, len(before) : attention.shape[1] - len(after)]
 
 
-def in_swiss_spelling(piece: SegmentOutput) -> SegmentOutput:
-    """Return the output of a segment with targets, and the best one's links, in Swiss spelling."""
-    if not piece.targets:
-        return piece
-    offsets = offsets_in_swiss(piece.targets[0])
-    links = piece.links and tuple(
-        Link(linked, Span(offsets[start], offsets[end])) for linked, (start, end) in piece.links
-    )
-    return replace(piece, targets=tuple(map(to_swiss, piece.targets)), links=links)
+def _moved(links: Sequence[Link], offset: Callable[[int], int]) -> tuple[Link, ...]:
+    """Return links to a target that was changed, by a function from its offsets to the new ones."""
+    return tuple(Link(source, Span(offset(start), offset(end))) for source, (start, end) in links)
 
 
 def _in_capitals(
@@ -213,8 +209,7 @@ def _in_capitals(
     else:
         linked = [link.target for link in links if any(link.source.overlaps(word) for word in words)]
         capitals = words_at(best, linked)
-    offsets = offsets_in_capitals(best, language, capitals)
-    moved = tuple(Link(source, Span(offsets[span.start], offsets[span.end])) for source, span in links)
+    moved = _moved(links, offsets_in_capitals(best, language, capitals).__getitem__)
     return (to_capitals(best, language, capitals), *others), moved
 
 
@@ -223,8 +218,5 @@ def _without_quote_spaces(
 ) -> tuple[tuple[str, ...], tuple[Link, ...]]:
     """Return targets, and the best one's links, without their quote spaces."""
     spaces = find_quote_spaces(targets[0])
-    moved = (
-        Link(source, Span(start - bisect_left(spaces, start), end - bisect_left(spaces, end)))
-        for source, (start, end) in links
-    )
-    return tuple(map(without_quote_spaces, targets)), tuple(moved)
+    moved = _moved(links, lambda offset: offset - bisect_left(spaces, offset))
+    return tuple(map(without_quote_spaces, targets)), moved

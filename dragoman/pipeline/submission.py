@@ -6,10 +6,9 @@ from functools import partial
 from typing import TypeVar
 
 from dragoman.errors import InputError
-from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.pending_translation import PendingTranslation, resolve
-from dragoman.pipeline.postprocessing import Postprocessor, in_swiss_spelling
+from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
@@ -132,7 +131,7 @@ class TextSubmitter:
         pending = PendingTranslation(
             prepared.document,
             options,
-            partial(self._piece, prepared, resolved),
+            partial(self._postprocessor.piece, prepared, resolved),
             request.on_segment,
             search_again if resolved.forms else None,
         )
@@ -161,17 +160,6 @@ class TextSubmitter:
             pending.resolve_if_complete()
         self._cancel_with(pending.future, made)
         return pending.future
-
-    def _piece(
-        self,
-        prepared: PreparedText,
-        resolved: ResolvedRequest,
-        index: int,
-        source: SegmentInput | FinishReason,
-        found: Sequence[Hypothesis],
-    ) -> SegmentOutput:
-        piece = self._postprocessor.piece(prepared, index, source, found, resolved.options)
-        return in_swiss_spelling(piece) if resolved.is_swiss else piece
 
     def score(
         self,
