@@ -26,7 +26,7 @@ from service.jobs.worker import INPUT, TERMS, JobWorkers
 from service.models.engine import translator_options
 from service.settings.settings import Settings
 from service.telemetry.counters import WorkerCounters
-from service.translation.request import AUTO
+from service.translation.memory import pair_of_texts
 from service.translation.terms import check_route
 from service.translation.translation_service import TranslationService
 from service.work.file_work import FileUnreadable, FileWork
@@ -99,10 +99,8 @@ class JobService:
             return job_request
         memory_id = job_request.memory_id
         memory = await run_storage_call(lambda: self.runner.memories.get(caller.key_id, memory_id))
-        source = None if (job_request.source or AUTO).lower() == AUTO else job_request.source
-        memory.check_pair(source, job_request.target)
-        source, target = source or memory.pair.source, job_request.target or memory.pair.target
-        return replace(job_request, source=source, target=target)
+        pair = pair_of_texts(memory, job_request.source, job_request.target)
+        return replace(job_request, source=pair.source, target=pair.target)
 
     async def add(self, upload: UploadedFile, caller: Caller) -> Job:
         """Check a file by reading all of it, then add a job and charge for it.

@@ -5,10 +5,11 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from dragoman.types import Pair
 from service.accounts.errors import StoreError
 from service.accounts.keys import Caller
 from service.memories.memory_service import MemoryService
-from service.memories.store import IMPORT_S
+from service.memories.store import IMPORT_S, Memory
 from service.translation.limits import TextLimits
 from service.translation.request import AUTO, TranslationRequest
 from service.work.fair_slots import SlotsOfLoop
@@ -46,24 +47,24 @@ async def apply_memory(
         StoreError: the database cannot be used.
     """
     limits.check(request.texts, request.options.decoding.target_prefix)
-    source = None if (request.source or AUTO).lower() == AUTO else request.source
 
     def find(is_cancelled: Callable[[], bool] = lambda: False) -> TranslationRequest:
         memory = memories.store.get(caller.key_id, use.memory_id)
-        memory.check_pair(source, request.target)
-        return replace(
-            request,
-            source=source or memory.pair.source,
-            target=request.target or memory.pair.target,
-            matches=memories.find_matches(
-                memory, request.texts, use.max_similar, is_cancelled, use.threshold
-            ),
-        )
+        pair = pair_of_texts(memory, request.source, request.target)
+        matches = memories.find_matches(memory, request.texts, use.max_similar, is_cancelled, use.threshold)
+        return replace(request, source=pair.source, target=pair.target, matches=matches)
 
     if not use.max_similar and use.threshold >= 1:
         return await run_in_thread(find)
     async with _searching.get().hold(current_client.get(), request.num_characters):
         return await run_stoppable(lambda stop: find(stop.is_set))
+
+
+def pair_of_texts(memory: Memory, source: str | None, target: str | None) -> Pair:
+    """Return the languages of texts: those of their memory where they are open. Raises MemoryInvalid."""
+    named = None if (source or AUTO).lower() == AUTO else source
+    memory.check_pair(named, target)
+    return Pair(named or memory.pair.source, target or memory.pair.target)
 
 
 async def keep_removing_leftovers(memories: MemoryService) -> None:
