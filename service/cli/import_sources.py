@@ -13,26 +13,17 @@ from export.hub import download
 from export.original import ImportRejectedError, RequestedLanguages
 from export.run import ExportOptions
 from service.errors import ServiceError
-from service.models.registries import (
-    FIREFOX,
-    OPUS,
-    PIVOT,
-    REGISTRIES,
-    PublishedModel,
-    find_models,
-    hub_names,
-    read_names,
-)
+from service.models import registries
 from service.settings.settings import SettingsError
 
 
 def read_locations(given: Sequence[str]) -> Mapping[str, str]:
     """Return the location of each registry; raise a SettingsError if one that is given is none."""
-    locations = dict(REGISTRIES)
+    locations = dict(registries.REGISTRIES)
     for each in given:
         name, _, location = each.partition("=")
-        if name not in REGISTRIES or not location:
-            known = " or ".join(f"{one}=LOCATION" for one in REGISTRIES)
+        if name not in registries.REGISTRIES or not location:
+            known = " or ".join(f"{one}=LOCATION" for one in registries.REGISTRIES)
             raise SettingsError(f"--registry: {each} must be {known}")
         locations[name] = location
     return locations
@@ -42,16 +33,15 @@ def list_published(pair: Pair, locations: Mapping[str, str]) -> None:
     """Print what can be imported for a pair: name, size and licence. A registry that fails is reported."""
     for registry, location in locations.items():
         try:
-            found = find_models(registry, location, pair)
+            found = registries.find_models(registry, location, pair)
         except ServiceError as error:
             typer.echo(f"dragoman: {error}", err=True)
             continue
         for model in found:
             size = "size not stated" if model.size_bytes is None else f"{model.size_bytes} bytes"
             typer.echo(f"{model.name}\t{size}\t{model.licence or 'licence not stated'}")
-    typer.echo(
-        f"{OPUS}:{pair.source}-{pair.target}\tif the hub has {' or '.join(hub_names(pair))}\tsee its card"
-    )
+    names = " or ".join(registries.hub_names(pair))
+    typer.echo(f"{registries.OPUS}:{pair.source}-{pair.target}\tif the hub has {names}\tsee its card")
 
 
 def chosen_models(
@@ -70,7 +60,7 @@ def chosen_models(
     """
     model, name = options.model, options.name
     packages = find_packages(Path(model), options.languages)
-    named = [] if Path(model).exists() else read_names(model)
+    named = [] if Path(model).exists() else registries.read_names(model)
     if name is not None and (packages is not None or len(named) > 1):
         raise ImportRejectedError(
             model, (f"has several models, whose bundles are named after their languages, not {name}",)
@@ -90,19 +80,21 @@ def _published(
     """Download models into a folder."""
     found: list[ExportOptions] = []
     for registry, pair in named:
-        if registry == OPUS:
+        if registry == registries.OPUS:
             found.append(dataclasses.replace(options, model=_hub_model(pair)))
             continue
-        models = find_models(registry, locations[registry], pair)
+        models = registries.find_models(registry, locations[registry], pair)
         if len(models) > 1:
-            problem = f"{registry} has no model for {pair}; importing those through {PIVOT}"
+            problem = f"{registry} has no model for {pair}; importing those through {registries.PIVOT}"
             typer.echo(f"dragoman: {problem}", err=True)
         for model in models:
             found.append(_downloaded(registry, model, options, folder / str(len(found))))
     return found
 
 
-def _downloaded(registry: str, model: PublishedModel, options: ExportOptions, folder: Path) -> ExportOptions:
+def _downloaded(
+    registry: str, model: registries.PublishedModel, options: ExportOptions, folder: Path
+) -> ExportOptions:
     folder.mkdir()
     with tqdm(total=model.size_bytes, unit="B", unit_scale=True, desc=model.name, disable=None) as bar:
         path = model.download(folder, bar.update)
@@ -110,7 +102,7 @@ def _downloaded(registry: str, model: PublishedModel, options: ExportOptions, fo
     return dataclasses.replace(
         options,
         model=str(path),
-        languages=pair if registry == FIREFOX else RequestedLanguages(),
+        languages=pair if registry == registries.FIREFOX else RequestedLanguages(),
         licence=options.licence or model.licence,
         origin={"registry": model.name, "version": model.version},
     )
@@ -118,7 +110,7 @@ def _downloaded(registry: str, model: PublishedModel, options: ExportOptions, fo
 
 def _hub_model(pair: Pair) -> str:
     """Return the first of a pair's names that the hub, or its cache, has."""
-    *larger, last = hub_names(pair)
+    *larger, last = registries.hub_names(pair)
     for name in larger:
         try:
             download(name)

@@ -17,22 +17,7 @@ from pydantic import BaseModel, Field
 from dragoman.bundle import MAX_MANIFEST_BYTES, file_sha256, open_bundle, read_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, FileRecord
-from service.models.errors import (
-    ModelBusy,
-    ModelIndexError,
-    ModelsNotWritable,
-    NotEnoughModelSpace,
-    UnknownModel,
-)
-from service.models.locations import (
-    REMOTE,
-    open_location,
-    parse_content,
-    read_location,
-    reading,
-    receive,
-    resolve,
-)
+from service.models import errors, locations
 
 INDEX_FILE = "index.json"
 MAX_INDEX_BYTES = 4 * 2**20
@@ -69,7 +54,7 @@ class ModelIndex(BaseModel, frozen=True):
             if model.name == name:
                 return model
         names = ", ".join(sorted(model.name for model in self.models)) or "none"
-        raise UnknownModel(f"{name} is not in the index; it has {names}")
+        raise errors.UnknownModel(f"{name} is not in the index; it has {names}")
 
 
 def read_index(location: str) -> ModelIndex:
@@ -81,9 +66,9 @@ def read_index(location: str) -> ModelIndex:
     Raises:
         ModelIndexError: it cannot be read.
     """
-    with reading(location):
-        content = read_location(_index_file(location), MAX_INDEX_BYTES)
-    return parse_content(ModelIndex, content, location)
+    with locations.reading(location):
+        content = locations.read_location(_index_file(location), MAX_INDEX_BYTES)
+    return locations.parse_content(ModelIndex, content, location)
 
 
 def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnBytes) -> Path:
@@ -108,7 +93,7 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
         with _locked(models_dir, model.name):
             return _download(location, model, models_dir, on_bytes)
     except OSError as error:
-        raise ModelsNotWritable(error.strerror or str(error)) from error
+        raise errors.ModelsNotWritable(error.strerror or str(error)) from error
 
 
 @contextmanager
@@ -119,7 +104,7 @@ def _locked(models_dir: Path, name: str) -> Iterator[None]:
     try:
         lock.acquire()
     except Timeout as error:
-        raise ModelBusy(name) from error
+        raise errors.ModelBusy(name) from error
     try:
         yield
     finally:
@@ -131,25 +116,29 @@ def _locked(models_dir: Path, name: str) -> Iterator[None]:
 def _download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnBytes) -> Path:
     partial = models_dir / f".{model.name}.partial"
     manifest = partial / MANIFEST_FILE
-    with reading(model.path):
-        base = f"{resolve(_index_file(location), model.path).rstrip('/')}/"
+    with locations.reading(model.path):
+        base = f"{locations.resolve(_index_file(location), model.path).rstrip('/')}/"
     if manifest.is_file() and file_sha256(manifest) != model.manifest_sha256:
         shutil.rmtree(partial)  # of another version
     if not manifest.is_file():
-        content = read_location(resolve(base, MANIFEST_FILE), MAX_MANIFEST_BYTES)
+        content = locations.read_location(locations.resolve(base, MANIFEST_FILE), MAX_MANIFEST_BYTES)
         if hashlib.sha256(content).hexdigest() != model.manifest_sha256:
-            raise ModelIndexError(f"{model.name}: its manifest differs from the index; ask who publishes it")
+            raise errors.ModelIndexError(
+                f"{model.name}: its manifest differs from the index; ask who publishes it"
+            )
         partial.mkdir(parents=True, exist_ok=True)
         manifest.write_bytes(content)
     try:
         files = read_bundle(partial).manifest.files
         _check_space(model.name, partial, files)
         for name, record in files.items():
-            _complete(resolve(base, name), partial / name, record, on_bytes)
+            _complete(locations.resolve(base, name), partial / name, record, on_bytes)
         open_bundle(partial)
     except BundleError as error:
         shutil.rmtree(partial)
-        raise ModelIndexError(f"{model.name} is damaged: {'; '.join(error.problems)}; try again") from error
+        raise errors.ModelIndexError(
+            f"{model.name} is damaged: {'; '.join(error.problems)}; try again"
+        ) from error
     return _put_in_place(partial, models_dir / model.name)
 
 
@@ -158,7 +147,7 @@ def _check_space(name: str, partial: Path, files: Mapping[str, FileRecord]) -> N
     needed_bytes = sum(max(record.size_bytes - received.get(file, 0), 0) for file, record in files.items())
     free_bytes = shutil.disk_usage(partial).free
     if needed_bytes > free_bytes:
-        raise NotEnoughModelSpace(name, needed_bytes, free_bytes)
+        raise errors.NotEnoughModelSpace(name, needed_bytes, free_bytes)
 
 
 def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) -> None:
@@ -170,16 +159,18 @@ def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) 
         on_bytes(file.tell())
         if file.tell() == record.size_bytes:
             return
-        stream, start = open_location(source, file.tell())
+        stream, start = locations.open_location(source, file.tell())
         with closing(stream):
             if start != file.tell():
                 on_bytes(start - file.tell())
                 file.truncate(start)
-            while piece := receive(stream, min(PIECE_BYTES, record.size_bytes - file.tell()), source):
+            while piece := locations.receive(
+                stream, min(PIECE_BYTES, record.size_bytes - file.tell()), source
+            ):
                 file.write(piece)
                 on_bytes(len(piece))
         if file.tell() < record.size_bytes:
-            raise ModelIndexError(f"{source} ended early; try again to continue")
+            raise errors.ModelIndexError(f"{source} ended early; try again to continue")
 
 
 def _put_in_place(partial: Path, folder: Path) -> Path:
@@ -192,6 +183,6 @@ def _put_in_place(partial: Path, folder: Path) -> Path:
 
 
 def _index_file(location: str) -> str:
-    if urlsplit(location).scheme in REMOTE or not Path(location).is_dir():
+    if urlsplit(location).scheme in locations.REMOTE or not Path(location).is_dir():
         return location
     return str(Path(location, INDEX_FILE))

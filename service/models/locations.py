@@ -6,19 +6,9 @@ from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
 from typing import BinaryIO, TypeVar
+from urllib import request
 from urllib.error import HTTPError
 from urllib.parse import urljoin, urlsplit
-from urllib.request import (
-    HTTPDefaultErrorHandler,
-    HTTPErrorProcessor,
-    HTTPHandler,
-    HTTPRedirectHandler,
-    HTTPSHandler,
-    OpenerDirector,
-    ProxyHandler,
-    Request,
-    UnknownHandler,
-)
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -29,8 +19,8 @@ Content = TypeVar("Content")
 TIMEOUT_S = 60.0
 REMOTE = frozenset({"http", "https"})
 HANDLERS = (
-    *(ProxyHandler, UnknownHandler, HTTPHandler, HTTPSHandler),
-    *(HTTPDefaultErrorHandler, HTTPRedirectHandler, HTTPErrorProcessor),
+    *(request.ProxyHandler, request.UnknownHandler, request.HTTPHandler, request.HTTPSHandler),
+    *(request.HTTPDefaultErrorHandler, request.HTTPRedirectHandler, request.HTTPErrorProcessor),
 )
 """Handlers that follow redirects to other servers, but to no other protocol."""
 MAX_SHOWN = 300
@@ -76,11 +66,11 @@ def open_location(location: str, start: int) -> tuple[BinaryIO, int]:
             file = Path(location).open("rb")  # noqa: SIM115 -- the caller closes it
             file.seek(start)
             return file, start
-        opener = OpenerDirector()
+        opener = request.OpenerDirector()
         for handler in HANDLERS:
             opener.add_handler(handler())
         headers = {"Range": f"bytes={start}-"} if start else {}
-        response = opener.open(Request(location, headers=headers), timeout=TIMEOUT_S)  # noqa: S310 -- http or https
+        response = opener.open(request.Request(location, headers=headers), timeout=TIMEOUT_S)  # noqa: S310 -- http or https
         return response, start if response.status == HTTPStatus.PARTIAL_CONTENT else 0
 
 

@@ -22,8 +22,8 @@ from service.api.deepl.languages import (
 from service.api.deepl.responses import DeepLRoute, enter
 from service.api.languages import RoutesCache
 from service.api.services import Services
+from service.http import openapi
 from service.http.errors import SafeJSONResponse
-from service.http.openapi import describe_route, get_and_post, query_parameters, request_of
 from service.work.threads import run_in_thread
 
 TARGET = "target"
@@ -38,12 +38,12 @@ def catalogue_routes(services: Services) -> APIRouter:
     router = APIRouter(route_class=DeepLRoute)
     served = RoutesCache(services.translation_service.inference, served_languages)
 
-    @get_and_post(
+    @openapi.get_and_post(
         router,
         "/languages",
         ("languages", "languages_posted"),
         listed.DeepLLanguagesQuery,
-        describe_route("List the languages", "The languages of one side", list[listed.DeepLLanguage]),
+        openapi.describe_route("List the languages", "The languages of one side", list[listed.DeepLLanguage]),
     )
     async def languages(connection: Request) -> Response:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
@@ -54,11 +54,11 @@ def catalogue_routes(services: Services) -> APIRouter:
 
     @router.get(
         "/usage",
-        **describe_route(
+        **openapi.describe_route(
             "Characters used this month",
             "The usage of the request's key",
             schemas.DeepLUsage,
-            request=request_of(parameters=query_parameters(schemas.UsageQuery)),
+            request=openapi.request_of(parameters=openapi.query_parameters(schemas.UsageQuery)),
         ),
     )
     async def usage(connection: Request) -> Response:
@@ -84,11 +84,11 @@ def resource_routes(services: Services) -> APIRouter:
 
     @router.get(
         "/languages",
-        **describe_route(
+        **openapi.describe_route(
             "List the languages of a resource",
             "The languages",
             list[listed.ResourceLanguage],
-            request=request_of(parameters=query_parameters(listed.ResourceLanguagesQuery)),
+            request=openapi.request_of(parameters=openapi.query_parameters(listed.ResourceLanguagesQuery)),
         ),
     )
     async def resource_languages(connection: Request) -> Response:
@@ -101,11 +101,11 @@ def resource_routes(services: Services) -> APIRouter:
 
     @router.get(
         "/languages/resources",
-        **describe_route(
+        **openapi.describe_route(
             "List the resources",
             "The resources",
             list[listed.LanguageResource],
-            request=request_of(),
+            request=openapi.request_of(),
         ),
     )
     async def language_resources(connection: Request) -> Response:

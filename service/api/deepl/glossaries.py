@@ -24,18 +24,9 @@ from service.api.languages import RoutesCache
 from service.api.services import Services
 from service.glossaries.errors import UnknownGlossary
 from service.glossaries.store import Glossary
+from service.http import openapi
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import media_type_of
-from service.http.openapi import (
-    FORM,
-    JSON,
-    describe_route,
-    file_response,
-    json_or_form,
-    path_parameter,
-    query_parameters,
-    request_of,
-)
 from service.work.threads import run_in_thread
 
 ALL = "/glossaries"
@@ -43,9 +34,11 @@ ONE = "/glossaries/{glossary_id}"
 TSV = "text/tab-separated-values"
 ACCEPTED_MEDIA_TYPES = frozenset({TSV, "text/*", "*/*"})
 ERRORS_OF_ONE = schemas.errors_of(ErrorKind.NOT_FOUND)
-ID = path_parameter("glossary_id", "From the response to its creation.")
-describe_all = partial(describe_route, request=request_of())
-describe_one = partial(describe_route, responses=ERRORS_OF_ONE, request=request_of(parameters=[ID]))
+ID = openapi.path_parameter("glossary_id", "From the response to its creation.")
+describe_all = partial(openapi.describe_route, request=openapi.request_of())
+describe_one = partial(
+    openapi.describe_route, responses=ERRORS_OF_ONE, request=openapi.request_of(parameters=[ID])
+)
 
 
 class GlossaryAccess(OwnerAccess):
@@ -79,11 +72,11 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
     @router.post(
         ALL,
         status_code=CREATED,
-        **describe_route(
+        **openapi.describe_route(
             "Store a glossary",
             "The stored glossary",
             schemas.DeepLGlossary,
-            request=request_of(schemas.CreateGlossaryIn, [JSON, FORM]),
+            request=openapi.request_of(schemas.CreateGlossaryIn, [openapi.JSON, openapi.FORM]),
         ),
     )
     async def create(connection: Request) -> Response:
@@ -122,7 +115,8 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
         f"{ONE}/entries",
         response_class=Response,
         **describe_one(
-            "Return a glossary's entries", responses={**ERRORS_OF_ONE, 200: file_response("The entries", TSV)}
+            "Return a glossary's entries",
+            responses={**ERRORS_OF_ONE, 200: openapi.file_response("The entries", TSV)},
         ),
     )
     async def entries(connection: Request) -> Response:
@@ -152,19 +146,21 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
     @router.post(
         ALL,
         status_code=CREATED,
-        **describe_route(
+        **openapi.describe_route(
             "Store a multilingual glossary",
             "The stored glossary",
             schemas.MultilingualGlossary,
-            request=json_or_form(
-                schemas.CreateMultilingualGlossaryIn, schemas.CreateMultilingualGlossaryForm, form_type=FORM
+            request=openapi.json_or_form(
+                schemas.CreateMultilingualGlossaryIn,
+                schemas.CreateMultilingualGlossaryForm,
+                form_type=openapi.FORM,
             ),
         ),
     )
     async def create_multilingual(connection: Request) -> Response:
         """Store terms of any number of language pairs."""
         caller, sent = await access.enter_to_change(connection, schemas.CreateMultilingualGlossaryIn)
-        if DICTIONARIES not in sent.model_fields_set and media_type_of(connection) == JSON:
+        if DICTIONARIES not in sent.model_fields_set and media_type_of(connection) == openapi.JSON:
             raise field_error(DICTIONARIES, "is missing; send an array, which may be empty")
         reader = await access.reader()
 
@@ -209,7 +205,9 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
             "Change a glossary",
             "The changed glossary",
             schemas.MultilingualGlossary,
-            request=json_or_form(schemas.ChangeGlossaryIn, schemas.ChangeGlossaryForm, [ID], form_type=FORM),
+            request=openapi.json_or_form(
+                schemas.ChangeGlossaryIn, schemas.ChangeGlossaryForm, [ID], form_type=openapi.FORM
+            ),
         ),
     )
     async def change_multilingual(connection: Request) -> Response:
@@ -237,7 +235,8 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
 
 def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     describe_pair = partial(
-        describe_one, request=request_of(parameters=[ID, *query_parameters(schemas.DeepLPairQuery)])
+        describe_one,
+        request=openapi.request_of(parameters=[ID, *openapi.query_parameters(schemas.DeepLPairQuery)]),
     )
 
     @router.get(
@@ -259,7 +258,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
             "Replace the entries of a language pair",
             "The language pair",
             schemas.DictionaryInfoOut,
-            request=request_of(schemas.DeepLDictionaryIn, [JSON, FORM], [ID]),
+            request=openapi.request_of(schemas.DeepLDictionaryIn, [openapi.JSON, openapi.FORM], [ID]),
         ),
     )
     async def put_dictionary(connection: Request) -> Response:

@@ -14,8 +14,8 @@ from service.api.deepl.languages import REGIONAL_TARGETS
 from service.api.deepl.owner_access import NO_CONTENT, OwnerAccess
 from service.api.deepl.responses import DeepLRoute
 from service.api.services import Services
+from service.http import openapi
 from service.http.errors import ErrorKind, SafeJSONResponse
-from service.http.openapi import describe_route, path_parameter, query_parameters, request_of
 from service.memories.store import Memory, MemoryStore, StoredPair
 from service.work.threads import run_in_thread
 
@@ -24,11 +24,11 @@ ONE = f"{ROOT}/{{translation_memory_id}}"
 READ_PAIRS = 500
 """Number of pairs that are read at a time, to find those with a text."""
 MEMORY_ID = "translation_memory_id"
-ID = path_parameter(MEMORY_ID, "From the list of memories.")
+ID = openapi.path_parameter(MEMORY_ID, "From the list of memories.")
 describe_one = partial(
-    describe_route,
+    openapi.describe_route,
     responses=schemas.errors_of(ErrorKind.NOT_FOUND),
-    request=request_of(parameters=[ID]),
+    request=openapi.request_of(parameters=[ID]),
 )
 
 
@@ -40,11 +40,11 @@ def memory_routes(services: Services) -> APIRouter:
 
     @router.get(
         ROOT,
-        **describe_route(
+        **openapi.describe_route(
             "List the translation memories",
             "The key's memories",
             memory_schemas.TranslationMemories,
-            request=request_of(parameters=query_parameters(memory_schemas.MemoriesQuery)),
+            request=openapi.request_of(parameters=openapi.query_parameters(memory_schemas.MemoriesQuery)),
         ),
     )
     async def memories(connection: Request) -> Response:
@@ -69,7 +69,9 @@ def memory_routes(services: Services) -> APIRouter:
             "List the segments of a translation memory",
             "One page of segments",
             memory_schemas.MemorySegments,
-            request=request_of(parameters=[ID, *query_parameters(memory_schemas.SegmentsQuery)]),
+            request=openapi.request_of(
+                parameters=[ID, *openapi.query_parameters(memory_schemas.SegmentsQuery)]
+            ),
         ),
     )
     async def memory_segments(connection: Request) -> Response:

@@ -8,15 +8,8 @@ from pydantic.config import JsonDict
 
 from service.api.deepl.responses import DEEPL_STATUSES, URL_TOO_LONG
 from service.glossaries.entries import EntriesFormat
+from service.http import openapi
 from service.http.errors import ErrorKind
-from service.http.openapi import (
-    BODY_ERRORS,
-    KEY_ERRORS,
-    DocumentedModel,
-    closed_examples,
-    error_responses,
-    examples,
-)
 from service.http.validation import Count, File, Flag, Texts
 from service.text.options import MarkupLanguage
 from service.translation.memory import MAX_THRESHOLD
@@ -59,7 +52,7 @@ MemoryThreshold = Annotated[
 DEFAULT_THRESHOLD = 75
 
 
-class TranslationOptionsIn(DocumentedModel):
+class TranslationOptionsIn(openapi.DocumentedModel):
     """Fields of texts and of documents."""
 
     target_lang: TargetLanguage
@@ -75,7 +68,7 @@ class TranslationOptionsIn(DocumentedModel):
 class DeepLTranslateRequest(TranslationOptionsIn):
     """Texts to translate."""
 
-    model_config = examples({"text": ["Guten Morgen.", "Ein Hund rennt."], "target_lang": "EN-GB"})
+    model_config = openapi.examples({"text": ["Guten Morgen.", "Ein Hund rennt."], "target_lang": "EN-GB"})
 
     text: Texts
     """One text or several; forms and URLs repeat the field."""
@@ -105,7 +98,7 @@ class DeepLTranslateRequest(TranslationOptionsIn):
     """Tags that stand within a sentence."""
 
 
-class DeepLTranslation(DocumentedModel):
+class DeepLTranslation(openapi.DocumentedModel):
     """The translation of one text."""
 
     detected_source_language: str
@@ -115,33 +108,33 @@ class DeepLTranslation(DocumentedModel):
     tag_handling_version: str = ""
 
 
-class DeepLTranslations(DocumentedModel):
+class DeepLTranslations(openapi.DocumentedModel):
     """Translations in the order of the texts."""
 
     translations: list[DeepLTranslation]
 
 
-class UsageQuery(DocumentedModel):
+class UsageQuery(openapi.DocumentedModel):
     """A key in the URL."""
 
     auth_key: ApiKey = None
 
 
-class DeepLUsage(DocumentedModel):
+class DeepLUsage(openapi.DocumentedModel):
     """Characters of this calendar month (UTC)."""
 
     character_count: int = Field(ge=0)
     character_limit: int = Field(ge=0)
 
 
-class GlossaryPair(DocumentedModel):
+class GlossaryPair(openapi.DocumentedModel):
     """A pair of languages that a glossary may have."""
 
     source_lang: str
     target_lang: str
 
 
-class GlossaryPairs(DocumentedModel):
+class GlossaryPairs(openapi.DocumentedModel):
     """All pairs of languages that a glossary may have."""
 
     supported_languages: list[GlossaryPair]
@@ -155,7 +148,7 @@ _DICTIONARY: JsonDict = {
 }
 
 
-class DeepLGlossary(DocumentedModel):
+class DeepLGlossary(openapi.DocumentedModel):
     """A stored glossary, without its entries."""
 
     glossary_id: str
@@ -168,16 +161,16 @@ class DeepLGlossary(DocumentedModel):
     entry_count: int = Field(ge=0)
 
 
-class Glossaries(DocumentedModel):
+class Glossaries(openapi.DocumentedModel):
     """All glossaries of a key."""
 
     glossaries: list[DeepLGlossary]
 
 
-class DeepLDictionaryIn(DocumentedModel):
+class DeepLDictionaryIn(openapi.DocumentedModel):
     """The entries of a glossary for one language pair."""
 
-    model_config = closed_examples(_DICTIONARY)
+    model_config = openapi.closed_examples(_DICTIONARY)
 
     source_lang: str
     """Language of the terms, as in `de`, with all its regions."""
@@ -192,17 +185,17 @@ class DeepLDictionaryIn(DocumentedModel):
 class CreateGlossaryIn(DeepLDictionaryIn):
     """A new glossary."""
 
-    model_config = examples({"name": "Products", **_DICTIONARY, "entries": "Hund\tdog\nKatze\tcat"})
+    model_config = openapi.examples({"name": "Products", **_DICTIONARY, "entries": "Hund\tdog\nKatze\tcat"})
 
     name: str
     """Name of the glossary."""
     auth_key: ApiKey = None
 
 
-class CreateMultilingualGlossaryIn(DocumentedModel):
+class CreateMultilingualGlossaryIn(openapi.DocumentedModel):
     """A new glossary of several language pairs."""
 
-    model_config = closed_examples({"name": "Products", "dictionaries": [_DICTIONARY]})
+    model_config = openapi.closed_examples({"name": "Products", "dictionaries": [_DICTIONARY]})
 
     name: str
     """Name of the glossary."""
@@ -210,10 +203,10 @@ class CreateMultilingualGlossaryIn(DocumentedModel):
     """Entries for each language pair."""
 
 
-class ChangeGlossaryIn(DocumentedModel):
+class ChangeGlossaryIn(openapi.DocumentedModel):
     """Changes to a glossary."""
 
-    model_config = closed_examples({"name": "All products"})
+    model_config = openapi.closed_examples({"name": "All products"})
 
     name: str | None = None
     """New name; omitted: unchanged."""
@@ -221,10 +214,10 @@ class ChangeGlossaryIn(DocumentedModel):
     """Entries to add or to replace by source term."""
 
 
-class FirstDictionaryForm(DocumentedModel):
+class FirstDictionaryForm(openapi.DocumentedModel):
     """The entries for one language pair; those for others have the numbers 1, 2 and so on."""
 
-    model_config = examples(
+    model_config = openapi.examples(
         {"name": "Products", **{f"dictionaries[0].{name}": each for name, each in _DICTIONARY.items()}}
     )
 
@@ -252,7 +245,7 @@ class ChangeGlossaryForm(FirstDictionaryForm):
     """New name; omitted: unchanged."""
 
 
-class DeepLPairQuery(DocumentedModel):
+class DeepLPairQuery(openapi.DocumentedModel):
     """A language pair of a glossary."""
 
     source_lang: str
@@ -274,7 +267,7 @@ class DictionaryInfoOut(GlossaryPair):
     entry_count: int = Field(ge=0)
 
 
-class MultilingualGlossary(DocumentedModel):
+class MultilingualGlossary(openapi.DocumentedModel):
     """A stored glossary, without its entries."""
 
     glossary_id: str
@@ -283,7 +276,7 @@ class MultilingualGlossary(DocumentedModel):
     creation_time: datetime
 
 
-class MultilingualGlossaries(DocumentedModel):
+class MultilingualGlossaries(openapi.DocumentedModel):
     """All glossaries of a key."""
 
     glossaries: list[MultilingualGlossary]
@@ -296,7 +289,7 @@ class DictionaryEntries(GlossaryPair):
     entries_format: EntriesFormat
 
 
-class DictionariesEntries(DocumentedModel):
+class DictionariesEntries(openapi.DocumentedModel):
     """The entries of the requested language pair."""
 
     dictionaries: list[DictionaryEntries]
@@ -305,7 +298,9 @@ class DictionariesEntries(DocumentedModel):
 class UploadDocumentForm(TranslationOptionsIn):
     """A document to translate."""
 
-    model_config = examples({"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"})
+    model_config = openapi.examples(
+        {"file": "Ein Hund rennt.", "target_lang": "EN-GB", "filename": "letter.txt"}
+    )
 
     file: File
     """The document; the suffix of its name selects the format."""
@@ -315,24 +310,24 @@ class UploadDocumentForm(TranslationOptionsIn):
     """Required for a PDF: `docx` or `txt`. Others keep their format; it may be named."""
 
 
-class UploadedDocument(DocumentedModel):
+class UploadedDocument(openapi.DocumentedModel):
     """ID and key of an uploaded document; both are needed to fetch it."""
 
     document_id: str
     document_key: str
 
 
-class DocumentKeyIn(DocumentedModel):
+class DocumentKeyIn(openapi.DocumentedModel):
     """The key of an uploaded document."""
 
-    model_config = examples({"document_key": "0" * 64})
+    model_config = openapi.examples({"document_key": "0" * 64})
 
     document_key: str
     """From the response to the upload."""
     auth_key: ApiKey = None
 
 
-class DocumentStatus(DocumentedModel):
+class DocumentStatus(openapi.DocumentedModel):
     """The state of an uploaded document."""
 
     document_id: str
@@ -347,7 +342,7 @@ class DocumentStatus(DocumentedModel):
     """The same as `error_message`; once it is done, which text is not translated."""
 
 
-class DeepLErrorResponse(DocumentedModel):
+class DeepLErrorResponse(openapi.DocumentedModel):
     """The form of every error."""
 
     message: str
@@ -356,7 +351,7 @@ class DeepLErrorResponse(DocumentedModel):
 
 def errors_of(*more: ErrorKind) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of a route's errors in DeepL's form: those of every route, and more."""
-    kinds = (*KEY_ERRORS, *BODY_ERRORS, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, *more)
-    documented = error_responses(kinds, DeepLErrorResponse, DEEPL_STATUSES)
+    kinds = (*openapi.KEY_ERRORS, *openapi.BODY_ERRORS, ErrorKind.OVERLOADED, ErrorKind.NOT_READY, *more)
+    documented = openapi.error_responses(kinds, DeepLErrorResponse, DEEPL_STATUSES)
     documented[URL_TOO_LONG] = {"model": DeepLErrorResponse, "description": "The URL's query is too long"}
     return documented

@@ -12,16 +12,8 @@ from service.api.catalogue import Catalogue, CatalogueLanguage, present_code
 from service.api.libretranslate.errors import STATUSES
 from service.api.libretranslate.schemas import LibreTranslateRequest
 from service.formats.registry import installed_suffixes
+from service.http import openapi
 from service.http.errors import ErrorKind
-from service.http.openapi import (
-    FORM,
-    JSON,
-    MODEL_ERRORS,
-    MULTIPART,
-    WITH_KEY,
-    DocumentedModel,
-    error_responses,
-)
 from service.settings.settings import Settings
 from service.translation.request import UNDETERMINED, DetectedSource, TranslationResult
 from service.translation.source_language import DetectionMode
@@ -33,7 +25,7 @@ of a text that has none."""
 FRONTEND_TIMEOUT_MS = 500
 
 
-class DetectedLanguage(DocumentedModel):
+class DetectedLanguage(openapi.DocumentedModel):
     """A detected language."""
 
     confidence: float = Field(ge=0, le=PERCENT)
@@ -42,7 +34,7 @@ class DetectedLanguage(DocumentedModel):
     """Language code; `en` with confidence 0 if the text has no language."""
 
 
-class TranslateOut(DocumentedModel):
+class TranslateOut(openapi.DocumentedModel):
     """The translation of a text, or an array of them for an array of texts."""
 
     translatedText: str | list[str]  # noqa: N815 -- clients know it by this name, as those below
@@ -54,7 +46,7 @@ class TranslateOut(DocumentedModel):
     """Only if `source` was `auto`; for an array of texts, an array."""
 
 
-class ListedLanguage(DocumentedModel):
+class ListedLanguage(openapi.DocumentedModel):
     """A language with its targets."""
 
     code: str
@@ -64,7 +56,7 @@ class ListedLanguage(DocumentedModel):
     """Codes of the target languages, including its own, for which texts stay unchanged."""
 
 
-class NamedLanguage(DocumentedModel):
+class NamedLanguage(openapi.DocumentedModel):
     """A language of a menu."""
 
     code: str
@@ -74,14 +66,14 @@ class NamedLanguage(DocumentedModel):
 AUTO_DETECT = NamedLanguage(code="auto", name="Auto Detect")
 
 
-class DefaultPair(DocumentedModel):
+class DefaultPair(openapi.DocumentedModel):
     """The languages that a menu selects first."""
 
     source: NamedLanguage
     target: NamedLanguage
 
 
-class FrontendSettings(DocumentedModel):
+class FrontendSettings(openapi.DocumentedModel):
     """Settings for a web page."""
 
     charLimit: int  # noqa: N815
@@ -101,13 +93,13 @@ class FrontendSettings(DocumentedModel):
     language: DefaultPair
 
 
-class Health(DocumentedModel):
+class Health(openapi.DocumentedModel):
     """The state of a server that can translate."""
 
     status: str
 
 
-class TranslatedFile(DocumentedModel):
+class TranslatedFile(openapi.DocumentedModel):
     """A translated file."""
 
     translatedFileUrl: str  # noqa: N815
@@ -116,14 +108,14 @@ class TranslatedFile(DocumentedModel):
     """Only if texts are not translated: how many, and where the first is."""
 
 
-class SuggestionStored(DocumentedModel):
+class SuggestionStored(openapi.DocumentedModel):
     """A suggestion is stored."""
 
     success: bool
     """Always true."""
 
 
-class ErrorOut(DocumentedModel):
+class ErrorOut(openapi.DocumentedModel):
     """The form of every error."""
 
     error: str
@@ -199,11 +191,11 @@ KEY_IN_QUERY = APIKeyQuery(
     description="The key as a field `api_key`, of the URL or of the body.",
     auto_error=False,
 )
-WITH_ANY_KEY: Sequence[Depends] = (Security(KEY_IN_QUERY), *WITH_KEY)
+WITH_ANY_KEY: Sequence[Depends] = (Security(KEY_IN_QUERY), *openapi.WITH_KEY)
 """`dependencies` of routes that accept keys. They only serve the document: `errors.enter` reads keys."""
-FORMS = (JSON, FORM, MULTIPART)
+FORMS = (openapi.JSON, openapi.FORM, openapi.MULTIPART)
 
 
-def errors_of(kinds: Sequence[ErrorKind] = MODEL_ERRORS) -> dict[int | str, dict[str, Any]]:
+def errors_of(kinds: Sequence[ErrorKind] = openapi.MODEL_ERRORS) -> dict[int | str, dict[str, Any]]:
     """Return the documentation of a route's errors in LibreTranslate's form."""
-    return error_responses(kinds, ErrorOut, STATUSES)
+    return openapi.error_responses(kinds, ErrorOut, STATUSES)

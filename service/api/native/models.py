@@ -15,17 +15,10 @@ from service.accounts.keys import Scope
 from service.api.languages import RoutesCache
 from service.api.model_list import ModelList, listed_models
 from service.api.services import Services
+from service.http import openapi
 from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
 from service.http.fields import NoFields, read_url
-from service.http.openapi import (
-    KEY_ERRORS,
-    WITH_KEY,
-    WITHOUT_KEY,
-    describe_route,
-    equal_fields,
-    error_responses,
-)
 
 RouteKindName = Literal["direct", "multilingual", "pivot"]
 ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {
@@ -130,7 +123,7 @@ def _present_model(model: ModelInfo) -> ModelOut:
     sources, targets = list(manifest.languages.sources), list(manifest.languages.targets)
     return ModelOut.model_validate(
         {
-            **equal_fields(ModelOut, model, manifest),
+            **openapi.equal_fields(ModelOut, model, manifest),
             "folder": model.offer.name,
             "source": sources[0] if len(sources) == 1 else None,
             "target": targets[0] if len(targets) == 1 else None,
@@ -189,14 +182,14 @@ def model_routes(services: Services) -> APIRouter:
     inference, authenticator = services.translation_service.inference, services.authenticator
     requires_key = services.settings.discovery_access == "key"
     routes = APIRouter(tags=["models"])
-    errors = error_responses(KEY_ERRORS if requires_key else [ErrorKind.INTERNAL])
-    with_key = WITH_KEY if requires_key else ()
+    errors = openapi.error_responses(openapi.KEY_ERRORS if requires_key else [ErrorKind.INTERNAL])
+    with_key = openapi.WITH_KEY if requires_key else ()
     languages = RoutesCache(inference, present_languages)
 
     @routes.get(
         "/models",
         dependencies=with_key,
-        **describe_route("List the models", "Each as its manifest describes it", responses=errors),
+        **openapi.describe_route("List the models", "Each as its manifest describes it", responses=errors),
     )
     async def list_models(connection: Request) -> ModelsResponse:
         """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
@@ -207,7 +200,7 @@ def model_routes(services: Services) -> APIRouter:
     @routes.get(
         "/languages",
         dependencies=with_key,
-        **describe_route(
+        **openapi.describe_route(
             "List the language pairs",
             "The targets of each source language, with their models",
             responses=errors,
@@ -223,12 +216,14 @@ def model_routes(services: Services) -> APIRouter:
 
         @routes.post(
             "/models/reload",
-            dependencies=WITH_KEY,
-            **describe_route(
+            dependencies=openapi.WITH_KEY,
+            **openapi.describe_route(
                 "Look for new, changed and removed models",
                 "What has changed",
-                responses=error_responses([*KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE]),
-                request=dict(WITHOUT_KEY),
+                responses=openapi.error_responses(
+                    [*openapi.KEY_ERRORS, ErrorKind.CLIENT_TIMEOUT, ErrorKind.TOO_LARGE]
+                ),
+                request=dict(openapi.WITHOUT_KEY),
             ),
         )
         async def reload_models(connection: Request) -> ReloadResponse:

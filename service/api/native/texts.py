@@ -15,15 +15,7 @@ from service.api.native.requests import DetectRequest, ScoreRequest, StreamReque
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
-from service.http import openapi
-from service.http.errors import (
-    ErrorKind,
-    ErrorResponse,
-    EventStream,
-    error_body,
-    field_error,
-    to_any_api_error,
-)
+from service.http import errors, openapi
 from service.http.json_route import AuthenticatedRequest, json_route_for
 from service.translation.memory import apply_memory
 from service.translation.request import TranslationRequest, TranslationResult
@@ -33,12 +25,12 @@ DESCRIPTION = """Server-sent events, each with a name and JSON data. `segment`: 
 order of its text. `tokens`: the beginning of a segment; only with `stream_tokens`. `done`: all translations,
 as the response of `/v1/translate`; the last event. `error`: an error after the first event; the last event.
 An error before the first event has an HTTP status."""
-ERRORS = (*openapi.MODEL_ERRORS, ErrorKind.NOT_FOUND)
+ERRORS = (*openapi.MODEL_ERRORS, errors.ErrorKind.NOT_FOUND)
 EVENT_DATA = {
     "segment": openapi.schema_of(responses.SegmentEvent),
     "tokens": openapi.schema_of(responses.TokensEvent),
     "done": openapi.reference_to(responses.TranslateResponse),
-    "error": openapi.reference_to(ErrorResponse),
+    "error": openapi.reference_to(errors.ErrorResponse),
 }
 """Schema of each event's data, by the event's name."""
 
@@ -106,7 +98,7 @@ def text_routes(services: Services) -> APIRouter:
         progress = translation_service.stream(translation_request, connection.caller, detail)
         with name_rejected_texts(request.field_name):  # an error before the first event has a status
             first = await anext(progress)
-        return EventStream(_events(first, progress, request, translation_request.options.decoding))
+        return errors.EventStream(_events(first, progress, request, translation_request.options.decoding))
 
     return router
 
@@ -135,7 +127,7 @@ def analysis_routes(services: Services) -> APIRouter:
         except InputError as error:
             if error.item is None or error.field not in PAIR_FIELDS:
                 raise
-            raise field_error(f"pairs[{error.item}].{error.field}", error.problem) from error
+            raise errors.field_error(f"pairs[{error.item}].{error.field}", error.problem) from error
         return responses.present_scores(route.steps[0].offer.title, scored)
 
     @router.post(
@@ -170,7 +162,9 @@ async def _events(
                 async for event in progress:
                     yield _event(event, options)
         except Exception as error:  # noqa: BLE001 -- the response has begun, so its last event has the error
-            yield format_sse_event(event="error", data_str=json.dumps(error_body(to_any_api_error(error))))
+            yield format_sse_event(
+                event="error", data_str=json.dumps(errors.error_body(errors.to_any_api_error(error)))
+            )
 
 
 def _event(progress: Progress | list[TranslationResult], options: DecodingOptions) -> bytes:

@@ -26,6 +26,7 @@ from service.api.openai.languages import (
 from service.api.openai.prompts import Prompt, is_for_chat_model, read_prompt
 from service.api.readiness import require_ready
 from service.api.services import ApiDefinition, Services
+from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import (
     ApiError,
@@ -36,19 +37,6 @@ from service.http.errors import (
     to_any_api_error,
 )
 from service.http.json_route import AuthenticatedRequest, JsonRoute
-from service.http.openapi import (
-    EVENTS,
-    JSON,
-    KEY_ERRORS,
-    MODEL_ERRORS,
-    WITH_KEY,
-    WITHOUT_KEY,
-    describe_route,
-    error_responses,
-    operation_ids,
-    path_parameter,
-    reference_to,
-)
 from service.translation.limits import TextsTooLong
 from service.translation.options import TranslationOptions
 from service.translation.planned_text import TextsRejectedError
@@ -62,7 +50,7 @@ PLAIN_ROOT = "/v1"
 SYSTEM_ROLES = frozenset({"system", "developer"})
 STREAM: Mapping[str, Any] = {
     "description": "The translation; with `stream`, chunks as server-sent events, and `[DONE]` at the end",
-    "content": {EVENTS: {}},
+    "content": {openapi.EVENTS: {}},
 }
 
 
@@ -90,7 +78,7 @@ class Chat:
 def openai_api(services: Services) -> ApiDefinition:
     """Return the chat completions, under `/openai/v1` and at `/v1/chat/completions`."""
     cache = RoutesCache(services.translation_service.inference, LanguageNames)
-    routes = APIRouter(generate_unique_id_function=operation_ids("openai"), tags=["openai"])
+    routes = APIRouter(generate_unique_id_function=openapi.operation_ids("openai"), tags=["openai"])
     for root, is_documented in ((ROOT, True), (PLAIN_ROOT, False)):
         completions = completion_routes(services, cache)
         routes.include_router(completions, prefix=root, include_in_schema=is_documented)
@@ -113,12 +101,12 @@ def completion_routes(services: Services, cache: NamesCache) -> APIRouter:
 
     @routes.post(
         CHAT_PATH,
-        dependencies=WITH_KEY,
-        **describe_route(
+        dependencies=openapi.WITH_KEY,
+        **openapi.describe_route(
             "Translate the last message of a chat",
             model=schemas.ChatCompletion,
-            responses={200: dict(STREAM), **_errors((*MODEL_ERRORS, ErrorKind.NOT_FOUND))},
-            request=dict(WITHOUT_KEY),
+            responses={200: dict(STREAM), **_errors((*openapi.MODEL_ERRORS, ErrorKind.NOT_FOUND))},
+            request=dict(openapi.WITHOUT_KEY),
         ),
     )
     async def chat_completions(
@@ -155,16 +143,16 @@ def completion_routes(services: Services, cache: NamesCache) -> APIRouter:
 
 def model_routes(authenticator: Authenticator, cache: NamesCache) -> APIRouter:
     """Return the routes that list the names of models; any key may use them."""
-    routes = APIRouter(dependencies=WITH_KEY)
+    routes = APIRouter(dependencies=openapi.WITH_KEY)
 
     @routes.get(
         MODELS_PATH,
-        **describe_route(
+        **openapi.describe_route(
             "List the names of models",
             "The names",
             ModelList,
-            _errors(KEY_ERRORS),
-            dict(WITHOUT_KEY),
+            _errors(openapi.KEY_ERRORS),
+            dict(openapi.WITHOUT_KEY),
         ),
     )
     async def list_models(connection: Request) -> Response:
@@ -175,12 +163,12 @@ def model_routes(authenticator: Authenticator, cache: NamesCache) -> APIRouter:
 
     @routes.get(
         f"{MODELS_PATH}/{{model:path}}",
-        **describe_route(
+        **openapi.describe_route(
             "Return a model",
             "The name",
             ListedModel,
-            _errors((*KEY_ERRORS, ErrorKind.NOT_FOUND)),
-            {**WITHOUT_KEY, "parameters": [path_parameter("model", "Name of the model.")]},
+            _errors((*openapi.KEY_ERRORS, ErrorKind.NOT_FOUND)),
+            {**openapi.WITHOUT_KEY, "parameters": [openapi.path_parameter("model", "Name of the model.")]},
         ),
     )
     async def retrieve_model(connection: Request) -> Response:
@@ -282,10 +270,10 @@ def _named(error: Exception, parameter: str) -> Exception:
 
 
 def _errors(kinds: tuple[ErrorKind, ...]) -> dict[int | str, dict[str, Any]]:
-    documented = error_responses(kinds, schemas.OpenAIErrorResponse, OPENAI_STATUSES)
+    documented = openapi.error_responses(kinds, schemas.OpenAIErrorResponse, OPENAI_STATUSES)
     # Without a default, FastAPI documents an error 422 of its own.
-    schema = reference_to(schemas.OpenAIErrorResponse)
+    schema = openapi.reference_to(schemas.OpenAIErrorResponse)
     return {
         **documented,
-        "default": {"description": "Any other error", "content": {JSON: {"schema": schema}}},
+        "default": {"description": "Any other error", "content": {openapi.JSON: {"schema": schema}}},
     }
