@@ -117,7 +117,9 @@ def usage(
             rows = list(zip(found, used, strict=True))
             stored_bytes = stored_bytes_by_key(stores.database)
         else:
-            key = _find_key(stores, key_id)
+            key = stores.keys.find(key_id)
+            if key is None:
+                raise KeyInvalid("id", "key not found; `dragoman keys list` shows all keys")
             rows = [(key, used) for used in stores.usage.of_key(key_id)]
     header: tuple[str, ...] = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
     table_rows = [_usage_row(key, used) for key, used in rows]
@@ -127,14 +129,6 @@ def usage(
             (*row, str(stored_bytes.get(key.id, 0))) for row, (key, _) in zip(table_rows, rows, strict=True)
         ]
     print_table([header, *table_rows])
-
-
-def _find_key(stores: "AdminStores", key_id: str) -> Key:
-    """Return a key; raise KeyInvalid if there is none with this ID."""
-    key = stores.keys.find(key_id)
-    if key is None:
-        raise KeyInvalid("id", "key not found; `dragoman keys list` shows all keys")
-    return key
 
 
 def _open_stores(config: Path | None) -> AbstractContextManager["AdminStores"]:
