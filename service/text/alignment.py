@@ -24,27 +24,10 @@ class Stretch:
     """Links within the two spans."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitLinks:
-    """Links of a stretch, cut at marks."""
-
-    links: tuple[Link, ...]
-    whole_only: frozenset[int]
-    """Indexes of links that hold for their whole source only: signs in it are not in the translation."""
-
-
-def split_links(
-    text: str, translated: str, stretch: tuple[Span, Span], links: Sequence[Link], cuts: Sequence[int]
-) -> SplitLinks:
-    """Cut links at marks.
-
-    Args:
-        text: source text.
-        translated: its translation.
-        stretch: parts of both that contain the links.
-        links: links between words.
-        cuts: positions of marks in the source, in ascending order.
-    """
+def _split_links(
+    text: str, translated: str, stretch: Stretch, links: Iterable[Link], cuts: Sequence[int]
+) -> tuple[list[Link], list[Link]]:
+    """Return links cut at marks, and those for their whole source only, as signs in it were lost."""
     copies = list(_copied_words(text, translated, stretch, cuts))
     copied = [source for source, _ in copies]
     found = [
@@ -63,8 +46,7 @@ def split_links(
         parts, has_lost = _common_parts(text, translated, link, cuts)
         found += parts
         whole_only += [link] if has_lost else []
-    first_whole = len(found)
-    return SplitLinks((*found, *whole_only), frozenset(range(first_whole, first_whole + len(whole_only))))
+    return found, whole_only
 
 
 def _is_cut(span: Span, cuts: Sequence[int]) -> bool:
@@ -78,15 +60,15 @@ def _parts(span: Span, cuts: Sequence[int]) -> Iterator[tuple[int, int]]:
 
 
 def _copied_words(
-    text: str, translated: str, stretch: tuple[Span, Span], cuts: Sequence[int]
+    text: str, translated: str, stretch: Stretch, cuts: Sequence[int]
 ) -> Iterator[tuple[Span, Span]]:
     """Yield the words that are cut, each with the same word in the translation, matched in order."""
-    sources = _words(text, stretch[0])
+    sources = _words(text, stretch.source)
     wanted = {text[span.start : span.end] for span in sources if _is_cut(span, cuts)}
     if not wanted:
         return
     targets: defaultdict[str, list[Span]] = defaultdict(list)
-    for span in _words(translated, stretch[1]):
+    for span in _words(translated, stretch.target):
         targets[translated[span.start : span.end]].append(span)
     remaining_targets = {word: iter(targets[word]) for word in wanted}
     for span in sources:
@@ -175,9 +157,9 @@ class Alignment:
         self.is_linked = bool(stretch.links)
         """Whether the model said which words correspond."""
         self._source = stretch.source
-        links = stretch.links or tuple(_guess_links(text, translated, stretch))
-        split = split_links(text, translated, (stretch.source, stretch.target), links, cuts)
-        self._links, self._whole_only = split.links, split.whole_only
+        links = stretch.links or _guess_links(text, translated, stretch)
+        parts, whole_only = _split_links(text, translated, stretch, links, cuts)
+        self._links, self._first_whole_only = (*parts, *whole_only), len(parts)
         self._edges = sorted({edge for link in self._links for edge in link.target})
         self._atoms_of = [
             range(bisect_left(self._edges, link.target.start), bisect_left(self._edges, link.target.end))
@@ -221,27 +203,16 @@ class Alignment:
                 best = ScoredSpan(score, Span(begin, span.end))
         return best
 
-    def best_start(self, source: Span, within: Span) -> int:
-        """Return where the best part ends if it must begin where `within` begins."""
-        inside = self._inside(source, within)
+    def best_edge(self, source: Span, within: Span, *, is_first: bool) -> int:
+        """Return where the best part ends that begins where `within` does; or begins, if it is the last."""
+        inside, atoms = self._inside(source, within), self._atoms_in(within)
         best_score = score = 0.0
-        best_end = within.start
-        for atom in self._atoms_in(within):
+        best = within.start if is_first else within.end
+        for atom in atoms if is_first else reversed(atoms):
             score += inside.get(atom, -self._num_links[atom])
             if score > best_score:
-                best_score, best_end = score, self._edges[atom + 1]
-        return best_end
-
-    def best_end(self, source: Span, within: Span) -> int:
-        """Return where the best part begins if it must end where `within` ends."""
-        inside = self._inside(source, within)
-        best_score = score = 0.0
-        best_start = within.end
-        for atom in reversed(self._atoms_in(within)):
-            score += inside.get(atom, -self._num_links[atom])
-            if score > best_score:
-                best_score, best_start = score, self._edges[atom]
-        return best_start
+                best_score, best = score, self._edges[atom + is_first]
+        return best
 
     def after(self, at: int) -> int | None:
         """Return where the translation of the last linked character before `at` ends; None without one."""
@@ -274,7 +245,7 @@ class Alignment:
         scores: dict[int, float] = {}
         for i, num in num_characters.items():
             link = self._links[i].source
-            if i in self._whole_only and num < link.end - link.start:
+            if i >= self._first_whole_only and num < link.end - link.start:
                 continue
             share = num / (link.end - link.start)
             for atom in self._atoms_of[i]:

@@ -289,10 +289,10 @@ class _NodePlacer:
             if node.source == parent.source and parent.order >= 0:
                 node.target = within
             elif node.opens is None:
-                end = self._alignment.best_start(node.source, within)
+                end = self._alignment.best_edge(node.source, within, is_first=True)
                 node.target, within = Span(within.start, end), Span(end, within.end)
             elif node.closes is None:
-                start = self._alignment.best_end(node.source, within)
+                start = self._alignment.best_edge(node.source, within, is_first=False)
                 node.target, within = Span(start, within.end), Span(within.start, start)
             else:
                 free.append(node)
@@ -309,9 +309,10 @@ class _NodePlacer:
             end = placed[i + 1].target.start if i + 1 < len(placed) else parent.target.end
             first, last = self._whole_words(node, Span(start, parent.target.end))
             if node.opens is not None and self._text[node.source.start].isspace():
-                first = self._skip_back(first, start)
+                first = start + len(self._translated[start:first].rstrip())
             if node.closes is not None and self._text[node.source.end - 1].isspace():
-                last = self._skip(last, end)
+                blanks = self._translated[last:end]
+                last += len(blanks) - len(blanks.lstrip())
             node.target = Span(first, last)
             start = last
 
@@ -332,16 +333,6 @@ class _NodePlacer:
                 last - len(words.lstrip() if len(words) < last - first else words) if words.strip() else first
             )
         return Span(first, max(first, last))
-
-    def _skip_back(self, at: int, start: int) -> int:
-        while at > start and self._translated[at - 1].isspace():
-            at -= 1
-        return at
-
-    def _skip(self, at: int, end: int) -> int:
-        while at < end and self._translated[at].isspace():
-            at += 1
-        return at
 
     def _nearest_position(self, node: _Node, within: Span, placed: Sequence[_Node]) -> int:
         """Return a position next to the neighbours' translation, and not inside the node's siblings."""
@@ -380,22 +371,17 @@ class _NodePlacer:
 
     def _word_edge(self, at: int, within: Span, *, is_start: bool) -> int:
         edges = _word_start(self._translated, at), _word_end(self._translated, at)
-        fitting = [
-            edge for edge in (edges if is_start else edges[::-1]) if within.start <= edge <= within.end
-        ]
-        return fitting[0] if fitting else at
+        edges = edges if is_start else edges[::-1]
+        return next((edge for edge in edges if within.start <= edge <= within.end), at)
 
     def _neighbour_position(self, node: _Node) -> int | None:
         """Return the position of the neighbour after an attached node; of the one before, for other nodes."""
         after = self._alignment.after(node.source.start)
         before = self._alignment.before(node.source.end)
-        if self._is_attached(node):
-            return after if before is None else before
-        return before if after is None else after
-
-    def _is_attached(self, node: _Node) -> bool:
-        """Return whether white space is before the node, but not after it."""
         if node.single is not None:
-            return self._movables[node.single].is_attached
-        start, end = node.source
-        return self._text[start - 1 : start].isspace() and not self._text[end : end + 1].isspace()
+            is_attached = self._movables[node.single].is_attached
+        else:
+            start, end = node.source
+            is_attached = self._text[start - 1 : start].isspace() and not self._text[end : end + 1].isspace()
+        first, other = (before, after) if is_attached else (after, before)
+        return other if first is None else first
