@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 
 from service.text.escaping import escape_xml, read_xml
@@ -14,38 +13,21 @@ from service.text.xml_parser import XmlReader
 _WRAPPER = "<r>", "</r>"
 _PROLOG = re.compile(r"\ufeff?(?:<\?xml\s|\s*+(?:(?><!--.*?-->|<\?.*?\?>)\s*+)*+<!DOCTYPE\b)", re.DOTALL)
 _SPACES = re.compile(r"[\t\n\r ]")
-
-
-class _EventKind(StrEnum):
-    START = "start"
-    END = "end"
-    TEXT = "text"
-    SECTION = "section"
-    """A CDATA section."""
-    ENTITY = "entity"
-    """A reference to an entity that is not declared."""
-    POINT = "point"
-    BREAK = "break"
-
-
-_OTHERS = {
-    _EventKind.ENTITY: TokenKind.WORD,
-    _EventKind.POINT: TokenKind.POINT,
-    _EventKind.BREAK: TokenKind.BREAK,
-}
+_SECTION = "<![CDATA["
 
 
 @dataclass(slots=True)
 class _Event:
     """A parser event at a byte position."""
 
-    kind: _EventKind
+    kind: TokenKind
+    """OPEN and CLOSE for all tags, WORD for an entity that is not declared."""
     start_byte: int
     name: str = ""
     partner: int | None = None
     keeps_space: bool = False
     has_text: bool = False
-    """For START: whether there is text directly in the element."""
+    """For OPEN: whether there is text directly in the element."""
     parent: int = -1
 
 
@@ -82,26 +64,27 @@ class _Reader(XmlReader):
         super().__init__(MarkupError)
         self.events: list[_Event] = []
         self._open: list[int] = []
-        self._in_section = False
+        self._in_text = False
         self.parser.CharacterDataHandler = self._text
         self.parser.StartCdataSectionHandler = self._start_section
         self.parser.EndCdataSectionHandler = self._end_section
-        self.parser.CommentHandler = lambda _: self._add(_EventKind.POINT)
-        self.parser.ProcessingInstructionHandler = lambda *_: self._add(_EventKind.POINT)
-        self.parser.SkippedEntityHandler = lambda *_: self._add(_EventKind.ENTITY)
-        self.parser.XmlDeclHandler = lambda *_: self._add(_EventKind.BREAK)
+        self.parser.CommentHandler = lambda _: self._add(TokenKind.POINT)
+        self.parser.ProcessingInstructionHandler = lambda *_: self._add(TokenKind.POINT)
+        self.parser.SkippedEntityHandler = lambda *_: self._add(TokenKind.WORD)
+        self.parser.XmlDeclHandler = lambda *_: self._add(TokenKind.BREAK)
 
-    def _add(self, kind: _EventKind, name: str = "") -> None:
+    def _add(self, kind: TokenKind, name: str = "") -> None:
         if self.is_in_doctype:
             return
         parent = self._open[-1] if self._open else -1
         keeps_space = parent >= 0 and self.events[parent].keeps_space
+        self._in_text = kind is TokenKind.TEXT
         start_byte = self.parser.CurrentByteIndex
         self.events.append(_Event(kind, start_byte, name, None, keeps_space, parent=parent))
 
     def start(self, name: str, attributes: dict[str, str]) -> None:
         super().start(name, attributes)
-        self._add(_EventKind.START, name)
+        self._add(TokenKind.OPEN, name)
         event = self.events[-1]
         event.keeps_space = attributes.get("xml:space", "preserve" if event.keeps_space else "") == "preserve"
         self._open.append(len(self.events) - 1)
@@ -109,26 +92,24 @@ class _Reader(XmlReader):
     def end(self, name: str) -> None:
         super().end(name)
         start = self._open.pop()
-        self._add(_EventKind.END, name)
+        self._add(TokenKind.CLOSE, name)
         self.events[-1].partner = start
         self.events[start].partner = len(self.events) - 1
 
     def _text(self, text: str) -> None:
         if self._open and text.strip("\t\n\r "):
             self.events[self._open[-1]].has_text = True
-        is_begun = bool(self.events) and self.events[-1].kind is _EventKind.TEXT
-        if not self._in_section and not is_begun:
-            self._add(_EventKind.TEXT)
+        if not self._in_text:
+            self._add(TokenKind.TEXT)
 
     def _start_section(self) -> None:
-        self._add(_EventKind.SECTION)
-        self._in_section = True
+        self._add(TokenKind.TEXT)
 
     def _end_section(self) -> None:
-        self._in_section = False
+        self._in_text = False
 
     def start_doctype(self, *_: object) -> None:
-        self._add(_EventKind.BREAK)
+        self._add(TokenKind.BREAK)
         super().start_doctype()
 
 
@@ -139,9 +120,7 @@ def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> li
     for i, (event, raw) in enumerate(zip(events, raws, strict=True)):
         if i <= ignored_until:
             tokens.append(InlineItem(TokenKind.POINT))
-        elif (
-            event.kind is _EventKind.START and event.name in options.ignore_tags and event.partner is not None
-        ):
+        elif event.kind is TokenKind.OPEN and event.name in options.ignore_tags and event.partner is not None:
             ignored_until = event.partner
             kind = TokenKind.BREAK if _splits(event, events, options) else TokenKind.WORD
             tokens.append(InlineItem(kind, raw="".join(raws[i : ignored_until + 1])))
@@ -154,20 +133,15 @@ def _tokens(events: list[_Event], raws: list[str], options: MarkupOptions) -> li
 
 
 def _token(event: _Event, raw: str, events: list[_Event], options: MarkupOptions) -> InlineItem:
-    match event.kind:
-        case _EventKind.TEXT:
-            text, raws = read_xml(raw)
-            return InlineItem(TokenKind.TEXT, text, raw, raws=raws, keeps_space=event.keeps_space)
-        case _EventKind.SECTION:
+    if event.kind is TokenKind.TEXT:
+        if raw.startswith(_SECTION):
             return _section_token(raw, keeps_space=event.keeps_space)
-        case _EventKind.START | _EventKind.END:
-            if _splits(event, events, options):
-                return InlineItem(TokenKind.BREAK, raw=raw)
-            kind = TokenKind.OPEN if event.kind is _EventKind.START else TokenKind.CLOSE
-            # Plus one: a token precedes those of all events.
-            return InlineItem(kind, raw=raw, partner=None if event.partner is None else event.partner + 1)
-        case other:
-            return InlineItem(_OTHERS[other], raw=raw)
+        text, raws = read_xml(raw)
+        return InlineItem(TokenKind.TEXT, text, raw, raws=raws, keeps_space=event.keeps_space)
+    if event.kind in {TokenKind.OPEN, TokenKind.CLOSE} and _splits(event, events, options):
+        return InlineItem(TokenKind.BREAK, raw=raw)
+    # Plus one: a token precedes those of all events.
+    return InlineItem(event.kind, raw=raw, partner=None if event.partner is None else event.partner + 1)
 
 
 def _is_line_break(event: _Event, i: int, options: MarkupOptions) -> bool:
@@ -192,7 +166,7 @@ def _splits(event: _Event, events: list[_Event], options: MarkupOptions) -> bool
 
 def _section_token(raw: str, *, keeps_space: bool) -> InlineItem:
     """Return the token of a CDATA section. Its white space never collapses, as marks cannot be in it."""
-    content = raw.removeprefix("<![CDATA[").removesuffix("]]>")
+    content = raw.removeprefix(_SECTION).removesuffix("]]>")
     if not content:
         return InlineItem(TokenKind.POINT, raw=raw)
     text = content if keeps_space else _SPACES.sub(" ", content)
