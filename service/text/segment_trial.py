@@ -11,7 +11,7 @@ from service.text.joining import Piece, translated_piece, unchanged_piece
 from service.text.judging import match_stand_ins
 from service.text.marked_text import Object, Shown
 from service.text.no_break_spaces import has_no_break_space
-from service.text.number_changes import NumberChanges, number_forms
+from service.text.number_changes import NumberChanges, NumberForms, number_forms
 from service.text.numbers import Number, mask
 from service.text.objects import with_numbers, with_pairs
 from service.text.outcome import Check, CheckFailure
@@ -123,23 +123,16 @@ class SegmentCutter:
         if self._shown.trial > 1:
             return part.extent, part.marks
         extent = shown.positions.span(source)
-        start, end = max(extent.start, self._done_to), extent.end
-        first = last = None
-        for i in moving:
-            movable = shown.movables[i]
-            if movable.is_object:
-                found = part.marked.objects[movable.source_index]
-                start, end = min(start, found.start), max(end, found.end)
-            else:
-                first = movable.source_index if first is None else first
-                last = movable.source_index
-        if first is None or last is None:
-            # Marks before the segment stay in place.
-            first = self._mark
-            for movable in shown.movables[self._movable : moving.start]:
-                first = first if movable.is_object else movable.source_index + 1
-            return Span(start, end), range(first, first)
-        return Span(start, end), range(first, last + 1)
+        moved = shown.movables[moving.start : moving.stop]
+        objects = [part.marked.objects[one.source_index] for one in moved if one.is_object]
+        start = min([max(extent.start, self._done_to), *(one.start for one in objects)])
+        end = max([extent.end, *(one.end for one in objects)])
+        marks = [one.source_index for one in moved if not one.is_object]
+        if marks:
+            return Span(start, end), range(marks[0], marks[-1] + 1)
+        before = shown.movables[self._movable : moving.start]  # whose marks stay in place
+        first = max([self._mark, *(one.source_index + 1 for one in before if not one.is_object)])
+        return Span(start, end), range(first, first)
 
     def _stand_ins_in(self, source: Span) -> list[StandIn]:
         """Return the stand-ins of which a segment has a part."""
@@ -185,29 +178,37 @@ class _Judge:
         if not self.context.shows_objects and not self.context.has_prefix:
             return piece
         if (has_stand_ins or self.context.is_message) and self._has_added(piece):
-            retried = self._retry(self._starts(), ())
+            retried = self._retry(_starts(replace(self.shown.part, extent=self.extent)), ())
             if retried is not None:
                 return retried
-        if has_lost_quotes(self._visible_words, mask(piece.text, (put[:2] for put in piece.objects))) and (
+        puts = [put[:2] for put in piece.objects]
+        if has_lost_quotes(self._visible_words, mask(piece.text, puts)) and (
             retried := self._retry(frozenset(), (), has_quotes=False)
         ):
             return retried
-        changes = self._number_changes(piece)
+        changes = self._forms.compare(self._words, piece.text, self._objects, puts, self.context.read)
         if not changes:
             return piece
         numbers = changes.missing or self._numbers()
-        return self._retry(frozenset(), numbers) or replace(piece, failed=(_failure(piece, self, changes),))
+        return self._retry(frozenset(), numbers) or replace(
+            piece, failed=(_failure(self._words, piece.text, changes),)
+        )
 
     @property
     def _words(self) -> str:
         return self.shown.part.marked.text[self.extent.start : self.extent.end]
 
     @property
-    def _visible_words(self) -> str:
-        """The words without what objects have in them, at the same positions."""
+    def _objects(self) -> list[tuple[int, int]]:
+        """Positions of the objects in the words."""
         marked, shift = self.shown.part.marked, self.extent.start
         objects = (marked.objects[i] for i in marked.objects_in(*self.extent))
-        return mask(self._words, ((one.start - shift, one.end - shift) for one in objects))
+        return [(one.start - shift, one.end - shift) for one in objects]
+
+    @property
+    def _visible_words(self) -> str:
+        """The words without what objects have in them, at the same positions."""
+        return mask(self._words, self._objects)
 
     def _retry(
         self, missing: frozenset[int], numbers: Sequence[Number], *, has_quotes: bool = True
@@ -219,17 +220,11 @@ class _Judge:
         if shown.trial > 1:
             numbers = self._numbers()  # the last call must not change those either that were right
         marked = shown.part.marked
-        words = self._words
-        forms = number_forms(self.context.source, self.context.target)
-        found = [
-            Object(
-                self.extent.start + number.start,
-                self.extent.start + number.end,
-                put=forms.put(words, number),
-                is_syntax=False,
-            )
-            for number in numbers
-        ]
+        words, shift = self._words, self.extent.start
+        found = (
+            Object(shift + one.start, shift + one.end, put=self._forms.put(words, one), is_syntax=False)
+            for one in numbers
+        )
         numbered = with_numbers(marked, found)
         if not has_quotes:
             numbered = with_pairs(
@@ -244,34 +239,17 @@ class _Judge:
         following = show(part, hidden, shown.trial + 1)
         return following if has_letters(following.text) else unchanged_piece(part, self.extent, self.marks)
 
-    def _starts(self) -> frozenset[int]:
-        return _starts(replace(self.shown.part, extent=self.extent))
-
     def _has_added(self, piece: Piece) -> bool:
         """Return whether the words of a translation have syntax that those of the source have not."""
-        marked = self.shown.part.marked
-        objects = [marked.objects[i] for i in marked.objects_in(*self.extent)]
-        shift = self.extent.start
-        source = masked(
-            marked.text[self.extent.start : self.extent.end],
-            [(one.start - shift, one.end - shift) for one in objects],
-        )
         target = masked(piece.text, [put[:2] for put in piece.objects])
-        return bool(_syntax(target) - _syntax(source))
+        return bool(_syntax(target) - _syntax(masked(self._words, self._objects)))
 
-    def _number_changes(self, piece: Piece) -> NumberChanges:
-        marked, shift = self.shown.part.marked, self.extent.start
-        objects = [marked.objects[i] for i in marked.objects_in(*self.extent)]
-        return number_forms(self.context.source, self.context.target).compare(
-            self._words,
-            piece.text,
-            [(one.start - shift, one.end - shift) for one in objects],
-            [put[:2] for put in piece.objects],
-            self.context.read,
-        )
+    @property
+    def _forms(self) -> NumberForms:
+        return number_forms(self.context.source, self.context.target)
 
     def _numbers(self) -> tuple[Number, ...]:
-        return number_forms(self.context.source, self.context.target).find(self._words, self.context.read)
+        return self._forms.find(self._words, self.context.read)
 
 
 def is_right(shown: ShownText, translation: Translation, context: TextContext) -> bool:
@@ -280,22 +258,16 @@ def is_right(shown: ShownText, translation: Translation, context: TextContext) -
         return False
     if not context.shows_objects and not context.has_prefix:
         return True
-    if any(
-        has_lost_quotes(each.source, each.text) for each in translation.segments if each.source != each.text
-    ):
-        return False
     forms = number_forms(context.source, context.target)
-    return not any(
-        forms.compare(segment.source, segment.text, read=context.read)
-        for segment in translation.segments
-        if segment.source != segment.text
+    changed = ((each.source, each.text) for each in translation.segments if each.source != each.text)
+    return not any(has_lost_quotes(*one) or forms.compare(*one, read=context.read) for one in changed)
+
+
+def _failure(source: str, target: str, changes: NumberChanges) -> CheckFailure:
+    missing, added = (
+        ", ".join(text[one.start : one.end] for one in numbers)[:_MAX_NAMED]
+        for text, numbers in ((source, changes.missing), (target, changes.added))
     )
-
-
-def _failure(piece: Piece, judge: _Judge, changes: NumberChanges) -> CheckFailure:
-    source = judge.shown.part.marked.text[judge.extent.start : judge.extent.end]
-    missing = ", ".join(source[one.start : one.end] for one in changes.missing)[:_MAX_NAMED]
-    added = ", ".join(piece.text[one.start : one.end] for one in changes.added)[:_MAX_NAMED]
     problems = [f"{missing} is missing"] * bool(missing) + [f"{added} is not in the source"] * bool(added)
     return CheckFailure(Check.NUMBERS, "; ".join(problems))
 
