@@ -105,10 +105,7 @@ def translated_piece(
     """
     source, translated = translation.source_span, translation.text
     shift = translation.span.start
-    moved = (
-        Link(one.source, Span(one.target.start - shift, one.target.end - shift))
-        for one in translation.links or ()
-    )
+    moved = (_shifted(one, -shift) for one in translation.links or ())
     links_within = tuple(link for link in moved if _is_within(link, source, translated))
     segment = Stretch(source, Span(0, len(translated)), links_within)
     placed = place(shown.text, translated, shown.movables, segment, moving)
@@ -117,10 +114,8 @@ def translated_piece(
         renderer.put(each)
     text, words = renderer.finish(), shown.part.marked.text[slice(*extent)]
     if has_no_break_space(words):
-        objects = [
-            ((put.found.start - extent.start, put.found.end - extent.start), put[:2])
-            for put in renderer.objects
-        ]
+        at = extent.start
+        objects = [((put.found.start - at, put.found.end - at), put[:2]) for put in renderer.objects]
         text = with_no_break_spaces(words, text, objects)
     targets = PositionMap(renderer.runs, 0)
     links = None
@@ -192,23 +187,23 @@ class _Renderer:
         self._copy_until(placed.at)
         movable = self.movables[placed.movable]
         following = self.translated[self.at : min(self.at + 1, self.target.end)]
+        if movable.kind is MarkKind.OPEN and not following.isspace():
+            self._write_pending_space(following)  # outside of the element
         if not movable.is_object:
-            if movable.kind is MarkKind.OPEN and not following.isspace():
-                self._write_pending_space(following)  # outside of the element
             self.marks.append((self.length, movable.source_index))
             return
         found = self.part.marked.objects[movable.source_index]
         if movable.key:
             self._put_key(found, following)
-            return
-        if found.shown is Shown.LINE:
+        elif found.shown is Shown.LINE:
             self._put_line(found)
-            return
-        if movable.kind is not MarkKind.POINT:
-            if movable.kind is MarkKind.OPEN and not following.isspace():
-                self._write_pending_space(following)
+        elif movable.kind is not MarkKind.POINT:
             self._put_object(found)
-            return
+        else:
+            self._put_point(found)
+
+    def _put_point(self, found: Object) -> None:
+        """Write a hidden object, with white space between it and words if that was there in the source."""
         before = self.part.marked.text[max(0, found.start - 1) : found.start]
         after = self.part.marked.text[found.end : found.end + 1]
         if before.isspace() and self.last and self.last not in _NO_SPACE_AFTER:
@@ -321,9 +316,7 @@ def segment_of(
     source: MarkedText, piece: Piece, translation: SegmentTranslation, length: int
 ) -> SegmentTranslation:
     """Return the translation of a segment that begins at this position of the text's translation."""
-    links = piece.links
-    if links is not None:
-        links = tuple(_shifted(link, length) for link in links)
+    links = None if piece.links is None else tuple(_shifted(link, length) for link in piece.links)
     return replace(
         translation,
         source=source.text[piece.extent.start : piece.extent.end],
@@ -332,12 +325,6 @@ def segment_of(
         span=Span(length, length + len(piece.text)),
         links=links,
     )
-
-
-def first_translation(first: Translation, joined: JoinedText, others: Sequence[Alternative]) -> Translation:
-    """Return the translation of the only call, with the text as it was put together, and other hypotheses."""
-    best = Alternative(joined.marked.text, first.score)
-    return replace(first, text=best.text, segments=joined.segments, alternatives=(best, *others))
 
 
 def joint_translation(taken: Sequence[Translation], joined: JoinedText) -> Translation:

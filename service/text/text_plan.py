@@ -23,7 +23,6 @@ from service.text.icu_parser import IcuSyntaxError, has_branches
 from service.text.joining import (
     JoinedText,
     Piece,
-    first_translation,
     join_pieces,
     joint_translation,
     restored_text,
@@ -82,16 +81,15 @@ class TextPlan:
         translations: list[Translation] = []
         for outcome in islice(outcomes, len(self.calls)):
             if isinstance(outcome, InputError):
-                self._slots, self._outcome = (
-                    [],
-                    TextOutcome(self._marked, origin=TextOrigin.SOURCE, rejection=outcome.problem),
-                )
+                rejection, self._slots = outcome.problem, []
+                self._outcome = TextOutcome(self._marked, origin=TextOrigin.SOURCE, rejection=rejection)
             else:
                 translations.append(outcome)
         if self._outcome is not None:
             return
         self._taken += translations
-        if self._slots == [self._first] and self._is_right(translations[0]):
+        first = self._first
+        if self._slots == [first] and first.is_plain and is_right(first, translations[0], self._context):
             self._slots = []
             joined = JoinedText(MarkedText(translations[0].text), ())
             self._outcome = self._checked(joined, translations[0], ())
@@ -127,9 +125,6 @@ class TextPlan:
         has_puts = any(each.put is not None for each in self._source.objects)
         return len(self._slots) == len(self.calls) == 1 and not has_puts
 
-    def _is_right(self, translation: Translation) -> bool:
-        return self._first.is_plain and is_right(self._first, translation, self._context)
-
     def _advance(self, shown: ShownText, translation: Translation) -> Iterator[Piece | ShownText]:
         """Yield the pieces of a call that are right, and what to try again."""
         segments = segments_of(shown, translation)
@@ -155,14 +150,12 @@ class TextPlan:
         if len(self._taken) != 1:
             return self._checked(joined, joint_translation(self._taken, joined), failed)
         [first] = self._taken
-        others = (self._restored(other) for other in first.alternatives[1:])
-        translation = first_translation(first, joined, [other for other in others if other is not None])
+        text = joined.marked.text
+        restored = ((restored_text(self._first, one.text), one.score) for one in first.alternatives[1:])
+        others = (Alternative(other, score) for other, score in restored if other is not None)
+        alternatives = (Alternative(text, first.score), *others)
+        translation = replace(first, text=text, segments=joined.segments, alternatives=alternatives)
         return self._checked(joined, translation, failed)
-
-    def _restored(self, other: Alternative) -> Alternative | None:
-        """Return another hypothesis with the objects of the text; None if it lacks some."""
-        text = restored_text(self._first, other.text)
-        return None if text is None else Alternative(text, other.score)
 
     def _checked(
         self, joined: JoinedText, translation: Translation, failed: tuple[CheckFailure, ...]
@@ -214,10 +207,18 @@ def _trial(whole: MarkedPart, extent: Span, marks: range, hidden: frozenset[int]
     return shown if shown.text.strip() else unchanged_piece(part, extent, marks)
 
 
-class IcuPlan:
-    """Calls for the sentences of an ICU message."""
+class _WholePlan:
+    """A plan that gives no segment before its outcome."""
 
     can_stream = False
+
+    def take_segment(self, _: SegmentTranslation) -> SegmentTranslation | None:
+        """See `TextPlan`."""
+        return None
+
+
+class IcuPlan(_WholePlan):
+    """Calls for the sentences of an ICU message."""
 
     def __init__(self, marked: MarkedText, context: TextContext) -> None:
         """Parse the message; one that cannot be parsed is left as it is."""
@@ -229,7 +230,7 @@ class IcuPlan:
         try:
             self._message = icu_message(marked, context.source, context.target)
         except IcuSyntaxError as error:
-            self._problem = CheckFailure(Check.ICU, error.problem)
+            self._problem = CheckFailure(Check.ICU, str(error))
             return
         self._plans = [TextPlan(sentence.marked, context) for sentence in self._message.sentences]
 
@@ -242,11 +243,6 @@ class IcuPlan:
         """See `TextPlan`."""
         for plan in self._plans:
             plan.take(outcomes)
-
-    def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
-        """See `TextPlan`."""
-        del segment
-        return None
 
     @property
     def outcome(self) -> TextOutcome:
@@ -273,10 +269,8 @@ def _message_translation(text: str, parts: Sequence[Translation]) -> Translation
     return Translation(text, score, reason, (), (Alternative(text, score),), min(confidences, default=None))
 
 
-class ReferencePlan:
+class ReferencePlan(_WholePlan):
     """Calls for a plain text with character references, which the model sees as the characters."""
-
-    can_stream = False
 
     def __init__(self, references: References, marked: MarkedText, context: TextContext) -> None:
         """Plan the text that the references mean."""
@@ -292,11 +286,6 @@ class ReferencePlan:
     def take(self, outcomes: Iterator[Translation | InputError]) -> None:
         """See `TextPlan`."""
         self._plan.take(outcomes)
-
-    def take_segment(self, segment: SegmentTranslation) -> SegmentTranslation | None:
-        """See `TextPlan`."""
-        del segment
-        return None
 
     @property
     def outcome(self) -> TextOutcome:
