@@ -39,8 +39,10 @@ def check_added(
     """Return failures of placeholders and tags: those that only one of two texts has."""
     if source == target:
         return ()
-    spans = find_spans(source, pause), find_spans(target, pause)
-    return (*_check_tags(source, target, *spans), *_check_placeholders(source, target, *spans))
+    expected, found = (
+        [(text[span.start : span.end], span) for span in find_spans(text, pause)] for text in (source, target)
+    )
+    return (*_check_tags(expected, found), *_check_placeholders(source, target, expected, found))
 
 
 def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
@@ -49,53 +51,36 @@ def _check_icu(source: str, target: str) -> tuple[CheckFailure, ...]:
     try:
         parse_icu(target)
     except IcuSyntaxError as error:
-        return (CheckFailure(Check.ICU, error.problem),)
+        return (CheckFailure(Check.ICU, str(error)),)
     return ()
 
 
+_Spans = Sequence[tuple[str, Object]]
+
+
 def _check_placeholders(
-    source: str, target: str, expected_spans: Sequence[Object], found_spans: Sequence[Object]
+    source: str, target: str, expected_spans: _Spans, found_spans: _Spans
 ) -> tuple[CheckFailure, ...]:
     if has_branches(source):
         return ()  # its branches are other ones in another language
-    literals = Counter(_text_of(source, span) for span in expected_spans if not span.is_syntax)
+    literals = Counter(one for one, span in expected_spans if not span.is_syntax)
     broken = [one for one, number in literals.items() if target.count(one) < number]
     if broken:
         return (CheckFailure(Check.PLACEHOLDERS, f"{', '.join(broken)[:_MAX_SHOWN]} is missing"),)
-    expected, found = _placeholders(source, expected_spans), _placeholders(target, found_spans)
-    is_kept = Counter(expected) == Counter(found)
-    if is_kept and _ordered(source, expected_spans) == _ordered(target, found_spans):
-        return ()
-    problem = (
-        f"{_difference(expected, found)}"
-        if not is_kept
-        else "placeholders without a name changed their order"
+    both = expected_spans, found_spans
+    problem = _difference(
+        *(Counter(one for one, span in spans if span.is_syntax and not _TAG.match(one)) for spans in both)
     )
-    return (CheckFailure(Check.PLACEHOLDERS, problem),)
-
-
-def _placeholders(text: str, spans: Sequence[Object]) -> list[str]:
-    return [one for span in spans if span.is_syntax and not _TAG.match(one := _text_of(text, span))]
-
-
-def _ordered(text: str, spans: Sequence[Object]) -> list[str]:
-    return [_text_of(text, span) for span in spans if span.shown in {Shown.STRING, Shown.NUMBER}]
-
-
-def _text_of(text: str, span: Object) -> str:
-    return text[span.start : span.end]
-
-
-def _check_tags(
-    source: str, target: str, expected_spans: Sequence[Object], found_spans: Sequence[Object]
-) -> tuple[CheckFailure, ...]:
-    expected, found = (
-        [one for span in spans if _TAG.match(one := _text_of(text, span))]
-        for text, spans in ((source, expected_spans), (target, found_spans))
+    first, last = (
+        [one for one, span in spans if span.shown in {Shown.STRING, Shown.NUMBER}] for spans in both
     )
-    if Counter(expected) == Counter(found):
-        return ()
-    return (CheckFailure(Check.TAGS, _difference(expected, found)),)
+    problem = problem or "placeholders without a name changed their order" * (first != last)
+    return (CheckFailure(Check.PLACEHOLDERS, problem),) if problem else ()
+
+
+def _check_tags(*both: _Spans) -> tuple[CheckFailure, ...]:
+    problem = _difference(*(Counter(one for one, _ in spans if _TAG.match(one)) for spans in both))
+    return (CheckFailure(Check.TAGS, problem),) if problem else ()
 
 
 def check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
@@ -108,8 +93,9 @@ def check_length(source: str, target: str) -> tuple[CheckFailure, ...]:
     return (CheckFailure(Check.LENGTH, problem),)
 
 
-def _difference(expected: list[str], found: list[str]) -> str:
-    missing, added = Counter(expected) - Counter(found), Counter(found) - Counter(expected)
+def _difference(expected: Counter[str], found: Counter[str]) -> str:
+    """Return what is missing or added; an empty text if nothing is."""
+    missing, added = expected - found, found - expected
     problems = [f"{', '.join(missing)[:_MAX_SHOWN]} is missing"] if missing else []
     problems += [f"{', '.join(added)[:_MAX_SHOWN]} is not in the source"] if added else []
     return "; ".join(problems)
