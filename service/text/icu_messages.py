@@ -21,7 +21,7 @@ from service.text.icu_parser import (
     write_text,
 )
 from service.text.marked_text import OBJECT, Mark, MarkedText, MarkKind, Object, Shown, with_partners
-from service.text.plural_rules import OTHER, PluralRules, plural_rules
+from service.text.plural_rules import OTHER, plural_rules
 
 MAX_SENTENCES = 64
 """Maximum number of combinations of branches."""
@@ -278,17 +278,10 @@ def _target_branches(choice: Choice, source: str, target: str) -> Mapping[str, N
     if choice.kind is ChoiceKind.SELECT:
         return branches
     is_ordinal = choice.kind is ChoiceKind.ORDINAL
-    characters = plural_rules(source, is_ordinal=is_ordinal)
+    own = plural_rules(source, is_ordinal=is_ordinal)
     found = {selector: content for selector, content in branches.items() if selector.startswith("=")}
     for category, sample in plural_rules(target, is_ordinal=is_ordinal).samples.items():
-        found[category] = branches[_source_category(category, sample, characters, branches)]
+        is_own = category in own.samples and category in branches
+        wanted = category if is_own else own.category(sample)
+        found[category] = branches[wanted if wanted in branches else OTHER]
     return found
-
-
-def _source_category(
-    category: str, sample: int, characters: PluralRules, branches: Mapping[str, Nodes]
-) -> str:
-    if category in characters.samples and category in branches:
-        return category
-    wanted = characters.category(sample)
-    return wanted if wanted in branches else OTHER

@@ -13,8 +13,7 @@ from service.text.marked_text import Mark, Object
 MAX_DEPTH = 10
 """Maximum nesting of branches."""
 
-_START = re.compile(r"\{\s*[\w.-]+\s*,\s*(?:plural|selectordinal|select)\s*,")
-_NAME = re.compile(r"\s*([\w.-]+)\s*")
+_START = re.compile(r"\{\s*([\w.-]+)\s*,\s*(plural|selectordinal|select)\s*,")
 _SIMPLE = re.compile(r"\{\s*[\w.-]+\s*(?:,\s*[a-z]+\s*(?:,[^{}']*+)?)?\}")
 _OFFSET = re.compile(r"\s*offset\s*:\s*(\d+)\s*")
 _SELECTOR = re.compile(r"\s*+(=\d++|(?<![\w-])[\w-]++)\s*+\{")
@@ -75,14 +74,8 @@ Node = Text | Argument | Inline | Hash | Choice
 Nodes = tuple[Node, ...]
 
 
-@dataclass(eq=False)
 class IcuSyntaxError(Exception):
-    """Raised when a message with branches cannot be parsed."""
-
-    problem: str
-
-    def __str__(self) -> str:
-        return self.problem
+    """Raised with a problem when a message with branches cannot be parsed."""
 
 
 def has_branches(text: str) -> bool:
@@ -147,18 +140,16 @@ class _Parser:
         return "".join(pieces)
 
     def _argument(self, depth: int, *, in_plural: bool) -> Argument | Choice:
-        if _START.match(self._text, self.at):
-            return self._choice(depth, in_plural=in_plural)
+        if start := _START.match(self._text, self.at):
+            return self._choice(start, depth, in_plural=in_plural)
         found = _SIMPLE.match(self._text, self.at)
         if found is None:
             raise self.error("an argument such as {name} is expected")
         self.at = found.end()
         return Argument(found[0])
 
-    def _choice(self, depth: int, *, in_plural: bool) -> Choice:
-        self.at += 1
-        name = self._name()
-        kind = ChoiceKind(self._name())
+    def _choice(self, start: re.Match[str], depth: int, *, in_plural: bool) -> Choice:
+        self.at, name, kind = start.end(), start[1], ChoiceKind(start[2])
         offset = _OFFSET.match(self._text, self.at) if kind is not ChoiceKind.SELECT else None
         if offset is not None:
             self.at = offset.end()
@@ -173,14 +164,6 @@ class _Parser:
         if "other" not in selectors or len(set(selectors)) < len(selectors):
             raise self.error(f"{name} needs one branch `other`, and no branch twice")
         return Choice(name, kind, "" if offset is None else offset[1].lstrip("0"), tuple(branches))
-
-    def _name(self) -> str:
-        """Return a name that is known to be here, and skip the comma after it."""
-        found = _NAME.match(self._text, self.at)
-        if found is None:
-            raise self.error("a name is expected")
-        self.at = found.end() + 1
-        return found[1]
 
     def _expect_close(self) -> None:
         found = _CLOSE.match(self._text, self.at)

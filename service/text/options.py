@@ -33,12 +33,5 @@ class MarkupOptions:
         return frozenset(map(str.lower, tags)) if self.language is MarkupLanguage.HTML else tags
 
 
-@dataclass(eq=False)
 class MarkupError(Exception):
-    """Raised when markup cannot be parsed."""
-
-    problem: str
-    """Description of the fault, its position and a remedy."""
-
-    def __str__(self) -> str:
-        return self.problem
+    """Raised when markup cannot be parsed, with the fault, its position and a remedy."""

@@ -1,6 +1,6 @@
 """Plural categories of languages, from Unicode's CLDR as Babel has it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -21,11 +21,8 @@ class PluralRules:
 
     samples: Mapping[str, int]
     """For each category that integers have, in the order of CLDR: a number that has it."""
-    _rule: PluralRule
-
-    def category(self, number: int) -> str:
-        """Return the category of a number."""
-        return self._rule(number)
+    category: Callable[[int], str]
+    """Returns the category of a number."""
 
 
 @lru_cache(256)
