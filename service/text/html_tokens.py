@@ -12,16 +12,6 @@ from service.text.options import MarkupOptions
 from service.text.tokens import InlineItem, TokenKind, join_empty_elements, join_notes
 
 
-@dataclass(frozen=True, slots=True)
-class Nesting:
-    """Pairs of tags and ends of elements, by positions of lexemes."""
-
-    partners: dict[int, int]
-    """Start tags to their end tags, and vice versa."""
-    ends: dict[int, int]
-    """Start tags to where their elements end: after the end tag, or at the lexeme that ended the element."""
-
-
 @dataclass(slots=True)
 class _Block:
     """An open element that separates texts, and the open elements in it that do not."""
@@ -33,7 +23,7 @@ class _Block:
     """Number of open elements in `inline`, by name."""
 
 
-def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> Nesting:
+def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> "OpenElements":
     """Pair tags within each block: an inline element ends with its block at the latest.
 
     Of crossing elements, `<b><i></b></i>`, the inner one ends where the outer one does; its end tag stays
@@ -43,7 +33,7 @@ def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> Nesting:
         lexemes: lexemes of the whole document.
         is_block: whether an element of this name is a block.
     """
-    nester = _OpenElements(len(lexemes))
+    nester = OpenElements(len(lexemes))
     for i, lexeme in enumerate(lexemes):
         if lexeme.kind is LexemeKind.START:
             if is_block(lexeme.name):
@@ -55,19 +45,20 @@ def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> Nesting:
             else:
                 nester.open_inline(lexeme.name, i)
         elif lexeme.kind is LexemeKind.END:
-            if is_block(lexeme.name):
-                nester.close_block(lexeme.name, i)
-            else:
-                nester.close_inline(lexeme.name, i)
-    return nester.finish()
+            close = nester.close_block if is_block(lexeme.name) else nester.close_inline
+            close(lexeme.name, i)
+    nester.finish()
+    return nester
 
 
-class _OpenElements:
-    """Stack of open elements."""
+class OpenElements:
+    """Stack of open elements; pairs of tags and ends of elements, by positions of lexemes."""
 
     def __init__(self, num_lexemes: int) -> None:
         self.partners: dict[int, int] = {}
+        """Start tags to their end tags, and vice versa."""
         self.ends: dict[int, int] = {}
+        """Start tags to where their elements end: after the end tag, or at the lexeme that ended them."""
         self._num_lexemes = num_lexemes
         self._blocks = [_Block("", -1)]
         self._counts: Counter[str] = Counter()
@@ -100,11 +91,11 @@ class _OpenElements:
             self._end_inline(block, i)
         self._pair(self._end_inline(block, i), i)
 
-    def finish(self) -> Nesting:
+    def finish(self) -> None:
+        """End all elements at the end of the document."""
         while self._blocks:
             self._end_block(self._num_lexemes)
         del self.ends[-1]  # the document itself
-        return Nesting(self.partners, self.ends)
 
     def _pair(self, start: int, end: int) -> None:
         self.partners[start], self.partners[end] = end, start
@@ -209,7 +200,7 @@ class _Rules:
 
 
 def _merge_ignored(
-    lexemes: Sequence[Lexeme], nesting: Nesting, rules: _Rules
+    lexemes: Sequence[Lexeme], nesting: OpenElements, rules: _Rules
 ) -> Iterator[tuple[int, InlineItem]]:
     """Yield positions of lexemes, each with the token of an ignored element that begins there, if any."""
     end = 0
