@@ -20,9 +20,9 @@ _AROUND_WORDS = re.compile(
     r"""
       (?<![\w*|~=+^])(?P<open>(?P<brace>\{)?(?P<sign>\*{1,3}|~{1,2}|\|{1,2}|'{2,3}|_{1,2}|==|\+\+|\^\^|(?(brace)--|(?!))))
       (?=[^\W_])(?:[^\s*~'_|=+^]|(?<=[^\W_])['_](?=[^\W_])|[ ](?=\S)){1,200}+(?<=[\w.!?])
-      (?P<close>(?P=sign)(?(brace)\}))(?![\w*~|=+^])
+      (?P<open_end>(?P=sign)(?(brace)\}))(?![\w*~|=+^])
     | (?P<link>\[\[[^\[\]|\n]{1,200}\||<https?://[^<>|\s]{1,500}\|)[^\[\]<>|\n]{1,200}+(?P<link_end>\]\]|>)
-    | (?P<label>!?\[)[^\[\]\n]{1,200}+(?P<address>\]\([^()\s]{1,500}+(?:\([^()\s]*+\))?(?:\s"[^"\n]*+")?\))
+    | (?P<label>!?\[)[^\[\]\n]{1,200}+(?P<label_end>\]\([^()\s]{1,500}+(?:\([^()\s]*+\))?(?:\s"[^"\n]*+")?\))
     | (?P<command>\\[A-Za-z]++\*?\{)[^{}\n]{1,300}+(?P<command_end>\})
     """,
     re.VERBOSE,
@@ -55,12 +55,6 @@ _KINDS: Sequence[_Kind] = (
     (_NOTE, _NOTE, Shown.NOTE, None),
     (_SIGN_OF_NAME, _NAME, Shown.COPY, None),
 )
-_AROUND_GROUPS = {
-    "close": ("open", "close"),
-    "link_end": ("link", "link_end"),
-    "address": ("label", "address"),
-    "command_end": ("command", "command_end"),
-}
 _HALVES = (Shown.OPEN, Shown.CLOSE)
 _MIN_LETTERS = 2
 _MAX_BLANKS = 8
@@ -253,7 +247,8 @@ def _around_words(text: str, others: Sequence[Object]) -> Iterator[tuple[Object,
         return all(start <= one.start and one.end <= end and one.shown is not Shown.BREAK for one in within)
 
     for found in _AROUND_WORDS.finditer(text):
-        first, last = (found.span(name) for name in _AROUND_GROUPS[found.lastgroup or ""])
+        name = found.lastgroup or ""
+        first, last = found.span(name.removesuffix("_end")), found.span(name)
         if is_free(*first) and is_free(*last):
             yield Object(*first), Object(*last)
 

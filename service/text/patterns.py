@@ -196,7 +196,6 @@ def in_select() -> re.Pattern[str]:
     return re.compile(rf"(?P<select>{select})|{_ALL.pattern}", re.VERBOSE)
 
 
-_TAG_KIND = {kind.name: name for name, kind in zip(_NAMES, KINDS, strict=True)}["tag"]
 _BY_NAME = {"select": SpanKind("select", "", Shown.BREAK), **dict(zip(_NAMES, KINDS, strict=True))}
 _SIGN = re.compile(
     r"[%{$<&@`~\\/|\#=*_\[\](§+^-](?:(?<=[%{$<&@`~\\/|])|(?<=\#)[^\s\d]|(?<=\#)\d|(?<=-)-|(?<=[=*_+^])[=+^]"
@@ -232,7 +231,7 @@ def find_spans(text: str, pause: Callable[[], None] = never_pause) -> tuple[Obje
     for found in find_all(pattern, text, pause):
         span = _span(text, found)
         if span is not None:
-            if found.lastgroup == _TAG_KIND and _ALONE.match(found[0]) is None:
+            if _BY_NAME[found.lastgroup or ""].name == "tag" and _ALONE.match(found[0]) is None:
                 uncertain.add(len(spans))
             span = _with_controls(text, span, end)
             end = span.end
