@@ -1,7 +1,7 @@
 """Finds stand-ins in a translation, and says which objects a segment lacks."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from dragoman.scripts import is_word_character
@@ -69,11 +69,10 @@ def match_stand_ins(stand_ins: Sequence[StandIn], translated: str, target: Span)
 _MAX_ENDING = 2
 """Letters that the ending of a name has; more are a word of their own."""
 _ORDERED = "ordered"
-_KEYS: Mapping[str, str] = {"%s": _ORDERED, "%d": _ORDERED}
 
 
 def _key(stand_in: str) -> str:
-    return _KEYS.get(stand_in, stand_in)
+    return _ORDERED if stand_in in {"%s", "%d"} else stand_in
 
 
 def _with_blanks(stand_in: StandIn, translated: str, span: Span, target: Span) -> Span | None:

@@ -3,7 +3,7 @@
 Source forms stay with the reader (`reading.ReadText`): a translation names them by number.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -114,10 +114,7 @@ class MarkedText:
     def objects_in(self, start: int, end: int) -> range:
         """Return the indexes of the objects that are within a part of the text."""
         first = bisect_left(self.objects, start, key=lambda each: each.start)
-        last = first
-        while last < len(self.objects) and self.objects[last].end <= end:
-            last += 1
-        return range(first, last)
+        return range(first, bisect_right(self.objects, end, first, key=lambda each: each.end))
 
     def to_json(self) -> Any:
         """Return the text as JSON can hold it; a plain one is itself."""

@@ -177,13 +177,9 @@ class NumberForms:
         own = _items(read_text, source_objects if found_read is None else _NO_SPANS, self.source)
         signed = _MINUS.sub("     -", target) if any(item.plain.startswith("-") for item in own) else target
         found = _items(signed, target_objects, self.target)
-        for own_keys, keys in (
-            (_plain_key, _plain_key),
-            (_value_key, _value_key),
-            (_loose_keys, _loose_keys),
-            (_clock_keys, _clock_key),
-        ):
-            _match(own, own_keys, found, keys)
+        for keys in (_plain_key, _value_key, _loose_keys):
+            _match(own, keys, found, keys)
+        _match(own, _clock_keys, found, _clock_key)
         _match_parts(own, found)
         self._match_words(own, read_text, target)
         left = (item.number for item in own if not item.is_matched)
@@ -339,14 +335,12 @@ def _value_key(item: _Item) -> list[str]:
 def _loose_keys(item: _Item) -> list[str]:
     """Return the values of `07` and `7`, of `90er` and `1990s`."""
     keys = _value_key(item)
-    if not item.plain.isdecimal():
+    if not item.plain.isdecimal() or len(item.plain) != 2:  # noqa: PLR2004 -- digits
         return keys
-    if len(item.plain) == 2:  # noqa: PLR2004 -- digits
-        if item.plain[0] == "0":
-            return [*keys, item.plain[1]]
-        if item.plain[1] == "0" and _DECADE.match(item.text, item.number.end):
-            return [*keys, *(f"{century}{item.plain}" for century in ("19", "20"))]
-    return keys
+    if item.plain[0] == "0":
+        return [*keys, item.plain[1]]
+    is_decade = item.plain[1] == "0" and _DECADE.match(item.text, item.number.end)
+    return [*keys, f"19{item.plain}", f"20{item.plain}"] if is_decade else keys
 
 
 class _Clock(NamedTuple):

@@ -28,11 +28,6 @@ _LINK = re.compile(r"</?a[\s/>]", re.IGNORECASE)
 _SEPARATORS = re.compile(r"[\s|/\\·•,;:>»<«–—-]*")  # noqa: RUF001 -- a dash
 _WITHOUT_TEXT = re.compile(r"(?:<[^>]*+>|&lt;(?:(?!&gt;).)*+&gt;|\s++)++", re.DOTALL)
 _MIN_LETTERS = 2
-_MARK_KINDS = {
-    TokenKind.OPEN: MarkKind.OPEN,
-    TokenKind.CLOSE: MarkKind.CLOSE,
-    TokenKind.POINT: MarkKind.POINT,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,9 +176,9 @@ def _links(marks: Sequence[Mark], raws: Sequence[str]) -> Iterator[tuple[int, in
     """Yield the positions of links that are not within others."""
     end = 0
     for mark in marks:
-        is_open = mark.kind is MarkKind.OPEN and mark.partner is not None and mark.at >= end
-        if is_open and mark.partner is not None and _LINK.match(raws[mark.number]):
-            end = marks[mark.partner].at
+        partner = mark.partner if mark.kind is MarkKind.OPEN and mark.at >= end else None
+        if partner is not None and _LINK.match(raws[mark.number]):
+            end = marks[partner].at
             yield mark.at, end
 
 
@@ -270,7 +265,7 @@ class _TextBuilder:
             self.objects.append(Object(at, at + 1, shown, number))
             self._add_characters(OBJECT, [item.raw])
         else:
-            self.marks.append(Mark(at, _MARK_KINDS[item.kind], number, None, item.keeps_order))
+            self.marks.append(Mark(at, MarkKind(item.kind.value), number, None, item.keeps_order))
             self.follows_mark = True
             if item.ends_line and not self.is_folded:
                 self._add_characters(" ", [""])

@@ -24,13 +24,8 @@ MAX_SHOWN = 9
 """Stand-ins of one sentence."""
 STAND_IN = re.compile(r"%%|%(?P<number>\d+)\$s?|(?<!\d)%[sd]")
 
-_HIDDEN = {
-    Shown.OPEN: MarkKind.OPEN,
-    Shown.CLOSE: MarkKind.CLOSE,
-    Shown.LINE: MarkKind.POINT,
-    Shown.NOTE: MarkKind.POINT,
-    Shown.KEY: MarkKind.POINT,
-}
+_HIDDEN = dict.fromkeys((Shown.LINE, Shown.NOTE, Shown.KEY), MarkKind.POINT)
+_HIDDEN |= {Shown.OPEN: MarkKind.OPEN, Shown.CLOSE: MarkKind.CLOSE}
 _TAGS = ("{%", "{\\", "<", "[", "\\")
 _ORDERED = {Shown.STRING: "%s", Shown.NUMBER: "%d"}
 _MAX_BESIDE = 10
@@ -328,14 +323,8 @@ class _Builder:
         before = text[max(0, extent.start - _MAX_BESIDE) : extent.start].rstrip(OBJECT)[-1:]
         after = text[extent.end : extent.end + _MAX_BESIDE].lstrip(OBJECT)[:1]
         is_attached = before.isspace() and not after.isspace()
-        is_line = found is not None and found.shown is Shown.LINE
-        is_in_word = (
-            not is_line
-            and before != ""
-            and after != ""
-            and is_word_character(before)
-            and is_word_character(after)
-        )
+        is_in_word = all(one and is_word_character(one) for one in (before, after))
+        is_in_word = is_in_word and (found is None or found.shown is not Shown.LINE)
         is_key = found is not None and found.shown is Shown.KEY
         key = written_accelerator(text, found)[1] if found is not None and is_key else ""
         head = self.length, kind, index, found is not None, None

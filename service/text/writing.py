@@ -121,7 +121,7 @@ class _Writer:
             self.next_mark += 1
             yield self.read.items[mark.number].raw
             blank = self.read.blanks[mark.number]
-            if blank and (_is_kept(stretch) or self._has_space(mark.at)):
+            if blank and (stretch is None or stretch.is_unchanged or self._has_space(mark.at)):
                 yield blank
 
     def _mark_at(self) -> int:
@@ -180,10 +180,6 @@ class _Writer:
             if not _IN_REFERENCE.fullmatch(raws[at]):
                 return end
         return end
-
-
-def _is_kept(stretch: _Stretch | None) -> bool:
-    return stretch is None or stretch.is_unchanged
 
 
 def _raw(read: ReadText, span: Span) -> str:
