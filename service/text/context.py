@@ -32,13 +32,8 @@ class FoundTerm(NamedTuple):
 CACHED_TERMINOLOGIES = 8
 
 
-def no_spans(_text: str) -> Sequence[Span]:
-    """Return no part of a text."""
-    return ()
-
-
-def no_terms(_text: str) -> Sequence[FoundTerm]:
-    """Return no terms."""
+def find_nothing(_text: str) -> tuple[()]:
+    """Return no part of a text, and no terms."""
     return ()
 
 
@@ -56,9 +51,9 @@ class TextContext:
     """BCP-47 code of the language to translate into."""
     is_message: bool = False
     """Whether it is a text of a user interface: it may have an accelerator, and all checks count."""
-    find_unknown: Callable[[str], Sequence[Span]] = no_spans
+    find_unknown: Callable[[str], Sequence[Span]] = find_nothing
     """Returns the words of a text that the model cannot read, in order: these are kept like placeholders."""
-    find_terms: Callable[[str], Sequence[FoundTerm]] = no_terms
+    find_terms: Callable[[str], Sequence[FoundTerm]] = find_nothing
     """Returns the terms of a text that have a translation, in order: these are translated in any case."""
     read: Callable[[str], RewordedText | None] = read_as_written
     """Returns what the model reads for a segment; None for the segment itself."""

@@ -343,16 +343,8 @@ def _loose_keys(item: _Item) -> list[str]:
     return [*keys, f"19{item.plain}", f"20{item.plain}"] if is_decade else keys
 
 
-class _Clock(NamedTuple):
-    """A time of day."""
-
-    key: str
-    """Equal for times that are equal modulo twelve hours."""
-    half: str
-    """First or second half of the day; `?` if it is not said."""
-
-
-def _clock(item: _Item) -> _Clock | None:
+def _clock(item: _Item) -> tuple[str, str] | None:
+    """Return a time of day modulo twelve hours, and the half of the day; `?` if that is not said."""
     found = _CLOCK.fullmatch(item.plain)
     if found is None:
         return None
@@ -366,20 +358,20 @@ def _clock(item: _Item) -> _Clock | None:
         half = "am" if word["am"] else "pm"
     elif hour > _NOON or hour == 0:
         half = "pm" if _NOON < hour < 2 * _NOON else "am"
-    return _Clock(f"{hour % _NOON}:{minute}", half)
+    return f"{hour % _NOON}:{minute}", half
 
 
 def _clock_key(item: _Item) -> list[str]:
     clock = _clock(item)
-    return [] if clock is None else [f"{clock.key} {clock.half}"]
+    return [] if clock is None else [" ".join(clock)]
 
 
 def _clock_keys(item: _Item) -> list[str]:
     clock = _clock(item)
     if clock is None:
         return []
-    halves = ("?", "am", "pm") if clock.half == "?" else (clock.half, "?")
-    return [f"{clock.key} {half}" for half in halves]
+    key, own = clock
+    return [f"{key} {half}" for half in (("?", "am", "pm") if own == "?" else (own, "?"))]
 
 
 def _is_added(item: _Item) -> bool:
