@@ -20,7 +20,7 @@ class SpanKind:
 
     name: str
     pattern: str
-    """Regular expression, verbose, without groups that capture."""
+    """Regular expression, verbose, whose groups that capture have names."""
     shown: Shown = Shown.COPY
     is_syntax: bool = True
     """Whether a program reads it, so that a translation must not have more of it than its source."""
@@ -36,7 +36,6 @@ _ENDINGS = (
     "xz|ya?ml|zip"
 )
 _ROOTS = "bin|boot|dev|etc|home|lib|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var"
-_CODE = ("code", "kbd", "samp", "var")
 _BRACKETS = (("<", ">"), ("[", "]"), ("{", "}"), ("(", ")"))
 _EMPHASIS, _SIGILS = r"*_~=+^|", r"$%@\#&\\/"
 """Signs that stand around words, and signs that stand around or before names. Of the other signs of ASCII,
@@ -97,14 +96,16 @@ KINDS = (
         | (?<![\w.+-])[A-Za-z0-9][\w.+-]{{0,63}}+@[A-Za-z0-9-]++(?:\.[A-Za-z0-9-]++)++(?<=[A-Za-z]{{2}})
         | (?<![\w@./-])(?:(?!\d++\.)[A-Za-z0-9](?:[A-Za-z0-9]|-(?=[A-Za-z0-9-]))*+\.)+?(?<=[\w-]{{2}}\.)
           (?:{_DOMAINS})(?!\w|-[a-z0-9]|\.\w)(?:(?::\d{{1,5}}+)?/{_URL}*+)?
+        | (?<![\w@%./+-])@(?=[^\W\d_]|\w{{2}}){_LETTER}++(?:[.-]{_LETTER}++)*+
+          (?:@[\w-]++(?:\.[\w-]++)++)?(?![@\w])
+        | (?<![\w&\#/])\#_*+[^\W\d_]{_LETTER}*+ | (?<![\w&\#/])\#\d++[^\W\d]{_LETTER}*+
+        | (?<![\w/.:-])/?[ur]/\w[\w-]{{2,30}}+(?!/)
+        | _{{3,}}+ | (?<!\S)\.{{4,}}+ | ={{4,}}+ | -{{4,}}+ | \*{{4,}}+ | ~{{4,}}+ | \#{{4,}}+
     """, is_syntax=False),
-    SpanKind("code element", "|".join(f"<{tag}>[^<>\\n]{{1,200}}+</{tag}>" for tag in _CODE)),
-    SpanKind("choice", rf"""
+    SpanKind("break", rf"""
           \|[ ]?(?:{_RANGE}|{_EXACTLY}) | (?<=[^\W_])\|(?=[^\W_])(?![^\[\]<>|\n]{{1,200}}+(?:\]\]|>))
-        | \A(?:{_RANGE}|{_EXACTLY})(?=[^|\n]{{0,500}}+\|[ ]?[\[\]{{])
-    """, Shown.BREAK),
-    SpanKind("control", rf"""
-          \{{%[-~+]?\s*(?:(?P<whole>comment|raw|verbatim)\b[^%\n]{{0,100}}+%\}}(?:[^{{]|\{{(?!%))*+
+        | \A(?:{_RANGE}|{_EXACTLY})(?=[^|\n]{{0,500}}+\|[ ]?[\[\]{{]) | <br\s*+/?>
+        | \{{%[-~+]?\s*(?:(?P<whole>comment|raw|verbatim)\b[^%\n]{{0,100}}+%\}}(?:[^{{]|\{{(?!%))*+
           \{{%-?\s*end(?P=whole)\s*-?|(?:{_CONTROL})\b[^%\n]{{0,200}}+)%\}}
         | \[%\s*(?:{_CONTROL})\b[^%\n]{{0,200}}+%\]
         | <%(?![=\#@!-])[^%\n]{{1,300}}+%> | <\?(?!=|php\s+echo\b)[^?\n]{{1,300}}+\?>
@@ -117,7 +118,8 @@ KINDS = (
           \{{\{{\{{[^{{}}\n]{{1,200}}+\}}\}}\}} | \{{\{{[^{{}}\n]{{1,200}}+\}}\}} | <\?[^?\n]{{1,300}}+\?>
         | (?:(?P<angle><)|(?P<square>\[)|\{{)(?P<sign>[%\#$@])(?:(?!(?P=sign))[^\n]){{1,200}}+(?P=sign)
           (?(angle)>|(?(square)\]|\}}))
-        | \A{_RANGE} | {_AROUND_NAME}(?:{_mirrored(3)}|{_mirrored(2)})
+        | <(?P<code>code|kbd|samp|var)>[^<>\n]{{1,200}}+</(?P=code)> | \A{_RANGE}
+        | {_AROUND_NAME}(?:{_mirrored(3)}|{_mirrored(2)})
         | (?<![\w$%])(?P<sigil>[$%])(?:\d++|@\w++|(?:[^\W\d](?=\w)|(?<=\$)[^\W\d])(?:\w|[.:-](?=\w)){{0,60}}+)
           (?P=sigil)(?![\w$%])
         | (?<![\w\#&/])\#{_NAME}\#(?![\w\#]) | (?<![\w|])\|{_NAME}\|(?![\w|])
@@ -129,13 +131,6 @@ KINDS = (
         | \\(?:[a-z]{{0,4}}ref|cite[a-z]?|label|input|include|url|begin|end)\{{[^{{}}\n]{{0,200}}+\}}
         | \\[a-z]{{2,}}+\*?\{{ | \\[A-Z]++\[\d{{1,4}}+\] | §[0-9a-fk-or](?=[^\W_])|§r
     """),
-    SpanKind("name", rf"""
-          (?<![\w@%./+-])@(?=[^\W\d_]|\w{{2}}){_LETTER}++(?:[.-]{_LETTER}++)*+(?:@[\w-]++(?:\.[\w-]++)++)?(?![@\w])
-        | (?<![\w&\#/])\#_*+[^\W\d_]{_LETTER}*+ | (?<![\w&\#/])\#\d++[^\W\d]{_LETTER}*+
-        | (?<![\w/.:-])/?[ur]/\w[\w-]{{2,30}}+(?!/)
-        | _{{3,}}+ | (?<!\S)\.{{4,}}+ | ={{4,}}+ | -{{4,}}+ | \*{{4,}}+ | ~{{4,}}+ | \#{{4,}}+
-    """, is_syntax=False),
-    SpanKind("unnamed brace", r"\{\}", Shown.STRING),
     SpanKind("brace", rf"""
           \{{\s{{0,20}}+(?:[-$]?{_NAME}(?:\[[\w.-]++\])*+|\"[^\"\n]{{0,200}}+\")(?:{_FLUENT_ARGUMENTS}
           |[ ]?(?:![rsa])?[ ]?(?:,[ ]?-?\d{{1,4}}+)?(?::[^{{}}\s]{{0,60}}+)?
@@ -144,17 +139,14 @@ KINDS = (
         | \{{(?!\+\+|--|~~|==)[^\w\s{{}}\"']{{1,3}}+[\w(][^{{}}\n]{{0,100}}+\}}
         | %(?:\d++\$)?\#@\w++@ | %(?:\(\w++\)|\d++\$)[ ]?{_FLAGS}[diouxXeEfFgGaAcrspn@] | %\(\w++\)
     """),
-    SpanKind("printf string", rf"{_NO_PERCENTAGE}%{_FLAGS}s | %{_FLAGS}[scrpa@]{_NO_LETTER}", Shown.STRING),
-    SpanKind(
-        "printf number", rf"{_NO_PERCENTAGE}%{_FLAGS}d | %{_FLAGS}[diouxXeEfFgGn]{_NO_LETTER}", Shown.NUMBER
-    ),
-    SpanKind("numbered", r"(?:(?<![\d%])|(?<=%\d))%L?\d{1,2}+(?!\d|%(?!L?\d))"),
+    SpanKind("string", rf"\{{\}} | {_NO_PERCENTAGE}%{_FLAGS}s | %{_FLAGS}[scrpa@]{_NO_LETTER}", Shown.STRING),
+    SpanKind("number", rf"{_NO_PERCENTAGE}%{_FLAGS}d | %{_FLAGS}[diouxXeEfFgGn]{_NO_LETTER}", Shown.NUMBER),
     SpanKind("percent sign", r"%%", Shown.LITERAL),
-    SpanKind("line break", r"<br\s*+/?>", Shown.BREAK),
     SpanKind("marker", r"""
           (?<!\w)__(?=[A-Z]*+_|[A-Z]{2})(?:[A-Z0-9]++_?)++_(?!\w)
         | (?<![=\w])==[A-Z]++(?:_[A-Z]++)++==(?![=\w])
-        | \[\[\d++\]\] | &(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);
+        | \[\[\d++\]\] | (?:(?<![\d%])|(?<=%\d))%L?\d{1,2}+(?!\d|%(?!L?\d))
+        | &(?:[A-Za-z][A-Za-z0-9]{1,31}+|\#\d{1,7}+|\#[xX][0-9A-Fa-f]{1,6}+);
         | <(?:[@\#!:]|a:|t:)[^<>\s|]{1,80}+(?:\|[^<>|\n]{1,80}+)?>
     """),
     SpanKind("tag", "|".join(
