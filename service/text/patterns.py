@@ -209,6 +209,7 @@ _ALONE = re.compile(
 _CONTROLS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 """Controls of the direction of writing."""
 _BLOCK = re.compile(r"\{\{-?\s*(?:if|range|with|block|define)\s")
+"""Of Go's templates, which `{{end}}` ends."""
 _TRAILING = ".,;:!?"
 _HEADING = re.compile(r"\s+[^\W\d_a-z]")
 
@@ -219,9 +220,10 @@ def find_spans(text: str, pause: Callable[[], None] = never_pause) -> tuple[Obje
         return ()
     spans, uncertain = list[Object](), set[int]()
     end = 0
+    has_blocks = _BLOCK.search(text) is not None
     pattern = _ALL if _SELECT.search(text) is None else in_select()
     for found in find_all(pattern, text, pause):
-        span = _span(text, found)
+        span = _span(text, found, has_blocks=has_blocks)
         if span is not None:
             if _BY_NAME[found.lastgroup or ""].name == "tag" and _ALONE.match(found[0]) is None:
                 uncertain.add(len(spans))
@@ -261,7 +263,7 @@ def named_partners(text: str, spans: Sequence[Object]) -> dict[int, int]:
     return pair_nesting(halves)
 
 
-def _span(text: str, found: re.Match[str]) -> Object | None:
+def _span(text: str, found: re.Match[str], *, has_blocks: bool) -> Object | None:
     kind = _BY_NAME[found.lastgroup or ""]
     start, end = found.span()
     if kind.name == "option":
@@ -270,15 +272,9 @@ def _span(text: str, found: re.Match[str]) -> Object | None:
         return None
     elif found[0] == "|" and text[0].isupper() != text[end].isupper() and " " in text:
         return None  # in `Wählen Sie ja|nein`, no further text begins
-    elif found[0].strip("{}- ") == "end" and not _has_blocks(text):
+    elif found[0].strip("{}- ") == "end" and not has_blocks:
         return Object(start, end)
     return Object(start, end, kind.shown, is_syntax=kind.is_syntax)
-
-
-@lru_cache(maxsize=1)
-def _has_blocks(text: str) -> bool:
-    """Return whether a text has blocks of Go's templates, which `{{end}}` ends."""
-    return _BLOCK.search(text) is not None
 
 
 def _with_controls(text: str, span: Object, first: int) -> Object:

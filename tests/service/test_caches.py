@@ -60,7 +60,7 @@ CACHES = {
     "service/formats/xml_units.py": [Keys.READER],
     "service/text/context.py": [Keys.TERMS],
     "service/text/number_changes.py": [Keys.CODES],
-    "service/text/patterns.py": [Keys.NOTHING, Keys.NOTHING],
+    "service/text/patterns.py": [Keys.NOTHING],
     "service/text/plural_rules.py": [Keys.CODES, Keys.CODES],
     "service/translation/detection.py": [Keys.NOTHING, Keys.CODES],
     "service/translation/everyday_words.py": [Keys.CODES],
