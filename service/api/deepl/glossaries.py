@@ -17,7 +17,7 @@ from service.api.deepl.glossary_fields import (
     to_tsv,
 )
 from service.api.deepl.languages import direct_pairs
-from service.api.deepl.owner_access import CREATED, NO_CONTENT, OwnerAccess
+from service.api.deepl.owner_access import CREATED, NO_CONTENT, DeepLOwnerAccess
 from service.api.deepl.responses import DeepLRoute
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
@@ -41,7 +41,7 @@ describe_one = partial(
 )
 
 
-class GlossaryAccess(OwnerAccess):
+class GlossaryAccess(DeepLOwnerAccess):
     """Access to glossaries, and to the pairs that they may have."""
 
     def __init__(self, services: Services) -> None:

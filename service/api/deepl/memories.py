@@ -11,7 +11,7 @@ from fastapi.responses import Response
 from service.api.deepl import memory_schemas, schemas
 from service.api.deepl.glossary_fields import format_time
 from service.api.deepl.languages import REGIONAL_TARGETS
-from service.api.deepl.owner_access import NO_CONTENT, OwnerAccess
+from service.api.deepl.owner_access import NO_CONTENT, DeepLOwnerAccess
 from service.api.deepl.responses import DeepLRoute
 from service.api.services import Services
 from service.http import openapi
@@ -35,7 +35,7 @@ describe_one = partial(
 def memory_routes(services: Services) -> APIRouter:
     """Return the routes that list memories and their segments, and that delete a memory."""
     router = APIRouter(route_class=DeepLRoute)
-    access = OwnerAccess(services.authenticator, MEMORY_ID)
+    access = DeepLOwnerAccess(services.authenticator, MEMORY_ID)
     store = services.memories.store
 
     @router.get(

@@ -19,7 +19,7 @@ CREATED, NO_CONTENT = 201, 204
 Result = TypeVar("Result")
 
 
-class OwnerAccess:
+class DeepLOwnerAccess:
     """Authenticates callers, and runs on threads what reads or changes what they own."""
 
     def __init__(self, authenticator: Authenticator, id_name: str) -> None:

@@ -27,7 +27,7 @@ from service.accounts.keys import Caller
 from service.api.deepl import memory_schemas
 from service.api.deepl.glossary_fields import format_time
 from service.api.deepl.memories import MEMORY_ID, ROOT, describe_one
-from service.api.deepl.owner_access import CREATED, OwnerAccess
+from service.api.deepl.owner_access import CREATED, DeepLOwnerAccess
 from service.api.deepl.responses import NEXT_ROOT, DeepLRoute
 from service.api.services import Services
 from service.formats.entries import FileFormatError
@@ -121,7 +121,7 @@ def transfer_routes(services: Services) -> APIRouter:
 
 
 def _add_jobs(router: APIRouter, services: Services) -> None:
-    access = OwnerAccess(services.authenticator, MEMORY_ID)
+    access = DeepLOwnerAccess(services.authenticator, MEMORY_ID)
     store, tokens = services.memories.store, TransferTokens(services)
 
     @router.post(
