@@ -48,6 +48,7 @@ def translated(text: str) -> str:
 
 @settings(max_examples=500)
 @given(SENTENCES, SENTENCES, st.lists(st.tuples(DELIMITERS, NAMES), min_size=1, max_size=3))
+@example("Haus", "Haus", [("#_", "a0.a0")])
 def test_names_between_random_signs_and_their_mirror_come_back(
     before: str, after: str, named: list[tuple[str, str]]
 ) -> None:
