@@ -18,8 +18,7 @@ def test_values_weigh_at_most_the_maximum_together_or_one_is_alone(maximum: int,
     cache: WeightedCache[int, int] = WeightedCache(maximum, lambda value: value)
     used: list[int] = []
     for key in keys:
-        is_known = key in used
-        assert cache.get(key, partial(make_once, key, is_known=is_known)) == key
+        assert cache.get(key, partial(make_once, key, is_known=key in used)) == key
         kept = [other for other in used if other != key]
         used = [*kept, key]
         while sum(used) > maximum and len(used) > 1:
