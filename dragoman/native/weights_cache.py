@@ -20,7 +20,7 @@ from dragoman.native.library import FOLDER
 MAX_FILES, MAX_BYTES = 32, 16 * 2**30
 """Limits of a folder. Beyond them, files that were not opened for the longest time are removed."""
 PREFIX = "packed-"
-"""Begin of the names of files, finished or not; others in the folder stay."""
+"""Beginning of the names of files, finished or not; others in the folder stay."""
 DIGEST_BYTES = 32
 PIECE_BYTES = 2**20
 
@@ -90,7 +90,7 @@ def _open_verified(path: Path) -> BinaryIO | None:
         digest.update(piece)
         left -= len(piece)
     if left or file.read() != digest.digest():
-        logger.warning("%s is damaged; it is written anew", path)
+        logger.warning("%s is damaged; it is written again", path)
         file.close()
         return None
     os.utime(file.fileno())

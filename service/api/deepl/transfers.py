@@ -237,6 +237,11 @@ def _add_files(router: APIRouter, services: Services) -> None:
 
 
 def _store_pairs(store: MemoryStore, transfer: Transfer, file: BinaryIO, reader: RecordReader) -> None:
+    """Store the pairs of an uploaded file as a new memory.
+
+    Raises:
+        ApiError: the job's file was uploaded before, or it is no TMX file.
+    """
     with suppress(UnknownMemory):
         store.get(transfer.owner, transfer.memory_id)
         raise ApiError(ErrorKind.CONFLICT, "the file of this job is uploaded already")
