@@ -11,7 +11,7 @@ from fastapi import FastAPI, Request
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman import BundleError, DeadlineExceeded, InputError, KernelsError, Overloaded, ProviderError
@@ -77,12 +77,6 @@ class SafeJSONResponse(JSONResponse):
     def render(self, content: Any) -> bytes:
         text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
         return text.encode("utf-8", errors="backslashreplace")
-
-
-class EventStream(StreamingResponse):
-    """Response of server-sent events. FastAPI's own class cannot respond with an error status."""
-
-    media_type = "text/event-stream"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
@@ -16,6 +17,7 @@ import anyio
 from service.accounts.keys import Caller
 from service.glossaries.terminology import RequestTerminology
 from service.jobs.errors import DocumentNotReady, NoResult, UnknownDocument, UnknownJob
+from service.jobs.file_stream import begun, read_on_threads
 from service.jobs.job import UNCHANGED, Job, JobOutcome, JobRequest, JobState, is_job_id
 from service.jobs.job_runner import remove_files
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
@@ -108,37 +110,33 @@ class DocumentService:
         if job.has_ended:
             await self.job_service.remove(job)
 
-    async def read(self, job: Job) -> AsyncIterator[bytes]:
+    async def read(self, job: Job) -> AsyncGenerator[bytes]:
         """Return the translation in pieces. Errors are raised before the first piece."""
         if not job.has_ended:
             raise DocumentNotReady(job.state)
         if job.result is None:
             raise NoResult(job.problem or job.state)
         pieces = self._blobs.read(job.result.blob, 0, job.result.size_bytes)
+        return await read_on_threads(pieces, _run_for_document)
 
-        async def rest(first: bytes) -> AsyncIterator[bytes]:
-            yield first
-            while piece := await run_in_thread(lambda: next(pieces, b"")):
-                yield piece
-
-        return rest(await _run_for_document(lambda: next(pieces, b"")))
-
-    async def take(self, job: Job) -> AsyncIterator[bytes]:
+    async def take(self, job: Job) -> AsyncGenerator[bytes]:
         """Do the same once, and delete the document. Of several simultaneous calls, one gets it."""
         pieces = await self.read(job)
         await _run_for_document(partial(self._store.remove, job))
 
-        async def whole() -> AsyncIterator[bytes]:
+        async def whole() -> AsyncGenerator[bytes]:
             try:
-                async for piece in pieces:
-                    yield piece
+                async with aclosing(pieces):
+                    yield b""
+                    async for piece in pieces:
+                        yield piece
             finally:
                 with anyio.CancelScope(shield=True):
                     await run_in_thread(
                         lambda: remove_files(self.job_service.storage, self.job_service.runner, job)
                     )
 
-        return whole()
+        return await begun(whole())
 
     async def _add_ended(
         self, content: BinaryIO, job_request: JobRequest, caller: Caller, ending: JobOutcome

@@ -4,7 +4,7 @@ import logging
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +65,7 @@ class FolderBlobs:
             raise FileNotFoundError(path)
         return path
 
-    def read(self, name: str, start: int, stop: int) -> Iterator[bytes]:
+    def read(self, name: str, start: int, stop: int) -> Generator[bytes]:
         """Yield the bytes from `start` up to `stop`, in pieces. Raises FileNotFoundError."""
         with (self.folder / name).open("rb") as file:
             yield from _pieces(file, start, stop)
@@ -108,7 +108,7 @@ class RemoteBlobs:
             self.files.get_file(self._path(name), str(copy))
         return copy
 
-    def read(self, name: str, start: int, stop: int) -> Iterator[bytes]:
+    def read(self, name: str, start: int, stop: int) -> Generator[bytes]:
         with _as_os_errors(), self.files.open(self._path(name), "rb") as file:
             yield from _pieces(file, start, stop)
 
@@ -152,7 +152,7 @@ def open_blobs(where: str) -> BlobStore:
     return remote
 
 
-def _pieces(file: BinaryIO, start: int, stop: int) -> Iterator[bytes]:
+def _pieces(file: BinaryIO, start: int, stop: int) -> Generator[bytes]:
     file.seek(start)
     left = stop - start
     while left > 0:

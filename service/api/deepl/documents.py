@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import quote
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response, StreamingResponse
+from fastapi.responses import Response
 
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
@@ -21,6 +21,7 @@ from service.formats.registry import output_name, requested_output
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http import openapi
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
+from service.http.streams import FileStream
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected, UnknownDocument
 from service.jobs.job import Job, JobRequest, JobState
@@ -115,7 +116,7 @@ def document_routes(services: Services) -> APIRouter:
             # https://www.rfc-editor.org/info/rfc6266
             "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
         }
-        return StreamingResponse(await documents.take(job), media_type=openapi.OCTETS, headers=headers)
+        return FileStream(await documents.take(job), 200, headers, openapi.OCTETS)
 
     return router
 

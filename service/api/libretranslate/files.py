@@ -5,7 +5,7 @@ from urllib.parse import quote
 
 import anyio
 from fastapi import APIRouter, Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from service.accounts.keys import Caller, Scope
 from service.api.catalogue import CatalogueCache
@@ -20,6 +20,7 @@ from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.file_names import base_name, strip_folders
 from service.http.forms import Upload
 from service.http.openapi import MULTIPART, OCTETS, describe_route, file_response, path_parameter, request_of
+from service.http.streams import FileStream
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected
 from service.jobs.job import ID_LENGTH, SERVERS_FAULTS, Job, JobRequest, JobState
@@ -86,7 +87,7 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
             "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
             "X-Content-Type-Options": "nosniff",
         }
-        return StreamingResponse(pieces, media_type=OCTETS, headers={**headers, **file_headers})
+        return FileStream(pieces, 200, {**headers, **file_headers}, OCTETS)
 
     return routes
 

@@ -17,6 +17,7 @@ from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
 from service.http import errors, openapi
 from service.http.json_route import AuthenticatedRequest, json_route_for
+from service.http.streams import EventStream
 from service.translation.memory import apply_memory
 from service.translation.request import TranslationRequest, TranslationResult
 from service.translation.streaming import Progress, StreamDetail
@@ -98,7 +99,7 @@ def text_routes(services: Services) -> APIRouter:
         progress = translation_service.stream(translation_request, connection.caller, detail)
         with name_rejected_texts(request.field_name):  # an error before the first event has a status
             first = await anext(progress)
-        return errors.EventStream(_events(first, progress, request, translation_request.options.decoding))
+        return EventStream(_events(first, progress, request, translation_request.options.decoding))
 
     return router
 

@@ -28,15 +28,9 @@ from service.api.readiness import require_ready
 from service.api.services import ApiDefinition, Services
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
-from service.http.errors import (
-    ApiError,
-    ErrorKind,
-    EventStream,
-    SafeJSONResponse,
-    field_error,
-    to_any_api_error,
-)
+from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, JsonRoute
+from service.http.streams import EventStream
 from service.translation.limits import TextsTooLong
 from service.translation.options import TranslationOptions
 from service.translation.planned_text import TextsRejectedError

@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
@@ -21,9 +20,11 @@ from service.api.native.owner_access import READ_ERRORS
 from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
-from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, EventStream, SafeJSONResponse, field_error
+from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import NoFields, read_url
+from service.http.streams import EventStream, FileStream
 from service.jobs.errors import FileRejected, NoResult, UnknownJob
+from service.jobs.file_stream import read_on_threads
 from service.jobs.job import Job, JobState, StoredFile, is_job_id
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
 from service.jobs.store import JobStore
@@ -364,6 +365,5 @@ async def _file(
     if not part.is_whole:
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{kept.size_bytes}"
     pieces = jobs.job_service.storage.blobs.read(kept.blob, part.start, part.stop)
-    # A missing file must raise before the response begins.
-    first = await run_storage_call(lambda: next(pieces, b""))
-    return StreamingResponse(chain((first,), pieces), 200 if part.is_whole else 206, headers, media_type)
+    stream = await read_on_threads(pieces, run_storage_call)
+    return FileStream(stream, 200 if part.is_whole else 206, headers, media_type)
