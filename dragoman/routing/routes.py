@@ -5,6 +5,7 @@ A bundle for exactly this pair (direct) is preferred to a multilingual one, and 
 Bundles that are a fallback serve only the pairs that no other single bundle serves.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
@@ -26,6 +27,8 @@ MAX_NAME_LENGTH = 255
 """Maximum characters of the name of a language or bundle; longer ones are rejected and not cached."""
 CACHE_SIZE = 16384
 """Size of each cache, of language codes by name and of routes."""
+_IMPORTABLE = re.compile("[a-z]{2,3}-[a-z]{2,3}")
+"""A pair that `dragoman import` takes."""
 
 
 class RouteKind(IntEnum):
@@ -192,13 +195,15 @@ class Routes:
 
     def _find(self, source: str | None, target: str | None, model: str | None) -> Route:
         among = range(len(self.offers)) if model is None else [self.offers.index(self.named(model))]
-        self._check_known("source", source, among)
-        self._check_known("target", target, among)
+        remedy = _remedy(source, target) if model is None else ""
+        self._check_known("source", source, among, remedy)
+        self._check_known("target", target, among, remedy)
         if source is None or target is None:
             source, target = self._only_pair(source, target, among)
         route = self._best(among, source, target)
         if route is None:
-            raise self._unsupported("target", "no model translates from the source into this language", among)
+            problem = "no model translates from the source into this language"
+            raise self._unsupported("target", problem, among, remedy)
         return replace(route, variant=SWISS) if is_swiss(target, route.served_pair.target) else route
 
     def _find_sources(self, target: str | None, model: str | None) -> tuple[str, ...]:
@@ -207,10 +212,12 @@ class Routes:
         codes = sorted({code for index in among for code in self.offers[index].languages.sources})
         return tuple(code for code in codes if target is None or self._best(among, code, target) is not None)
 
-    def _check_known(self, field: str, wanted_code: str | None, among: Sequence[int]) -> None:
+    def _check_known(
+        self, field: str, wanted_code: str | None, among: Sequence[int], remedy: str = ""
+    ) -> None:
         code = self._source_code if field == "source" else self._target_code
         if wanted_code is not None and all(code(index, wanted_code) is None for index in among):
-            raise self._unsupported(field, "this language is not served", among)
+            raise self._unsupported(field, "this language is not served", among, remedy)
 
     def _best(self, among: Sequence[int], source: str, target: str) -> Route | None:
         step = self._best_step(among, source, target)
@@ -319,9 +326,19 @@ class Routes:
         targets = self.offers[index].languages.targets
         return wanted_code if wanted_code in targets else find_language(wanted_code, targets)
 
-    def _unsupported(self, field: str, problem: str, among: Sequence[int]) -> UnsupportedPair:
+    def _unsupported(
+        self, field: str, problem: str, among: Sequence[int], remedy: str = ""
+    ) -> UnsupportedPair:
         served = _list_few(list(dict.fromkeys(describe(self.offers[index].languages) for index in among)))
-        return UnsupportedPair(field, f"{problem}; served: {served}")
+        return UnsupportedPair(field, f"{problem}; served: {served}{remedy}")
+
+
+def _remedy(source: str | None, target: str | None) -> str:
+    """Return what to do if a pair of two different languages is not served; nothing for other names."""
+    pair = f"{source}-{target}"
+    if source == target or not _IMPORTABLE.fullmatch(pair):
+        return ""
+    return f"; `dragoman import {pair}` lists models to add"
 
 
 def _check_length(field: str, name: str | None) -> None:

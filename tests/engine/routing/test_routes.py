@@ -216,6 +216,25 @@ def test_the_way_back_is_no_translation() -> None:
         find_route(offers_of("pt>en en>pt-BR"), "pt", "pt-BR")
 
 
+@pytest.mark.parametrize(
+    ("source", "target", "hint"),
+    [
+        ("fr", "en", "; `dragoman import fr-en` lists models to add"),
+        ("de", "gsw", "; `dragoman import de-gsw` lists models to add"),
+        ("de", "de", ""),
+        (None, "fr", ""),
+        ("`x`", "en", ""),
+        ("fr;", "en", ""),
+    ],
+)
+def test_the_error_names_the_command_that_lists_models_of_an_unserved_pair(
+    source: str | None, target: str, hint: str
+) -> None:
+    with pytest.raises(UnsupportedPair) as error:
+        find_route(offers_of("de>en"), source, target)
+    assert str(error.value).endswith(f"served: de -> en{hint}")
+
+
 def test_a_title_is_a_name_where_only_one_has_it() -> None:
     offers = [offer("a", "de", "en", "news"), offer("b", "de", "en", "law"), offer("c", "de", "en", "law")]
 
@@ -239,7 +258,7 @@ def test_a_title_is_a_name_where_only_one_has_it() -> None:
 def test_the_error_names_the_served_pairs_and_the_unserved_language(
     source: str | None, target: str | None, message: str
 ) -> None:
-    with pytest.raises(UnsupportedPair, match=f"^{message}; served: cs -> fr, de -> en$"):
+    with pytest.raises(UnsupportedPair, match=f"^{message}; served: cs -> fr, de -> en($|; `dragoman)"):
         find_route(offers_of("de>en cs>fr"), source, target)
 
 
