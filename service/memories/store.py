@@ -62,6 +62,8 @@ class Memory:
     version: int
     """Increases with each change."""
     created_at: datetime
+    num_skipped: int = 0
+    """Units without a pair in the file from which a job imported it."""
 
     def check_pair(self, source: str | None, target: str | None) -> None:
         """Check that texts in a language, to be translated into another, fit; None fits.
@@ -132,6 +134,12 @@ class MemoryStore:
             with suppress(StoreError):  # else its leftovers are removed later
                 self._remove(memory.id)
             raise
+
+    def note_skipped(self, memory: Memory, num_skipped: int) -> None:
+        """Store how many units of its file the import of a memory skipped."""
+        noted = sa.update(MEMORIES).where(MEMORIES.c.id == memory.id)
+        with self.database.writing() as connection:
+            connection.execute(noted.values(num_skipped=num_skipped))
 
     def add_pairs(self, owner: str | None, memory_id: str, pairs: Iterable[SegmentPair]) -> Memory:
         """Add pairs; they replace those with equal sources. Raises MemoryInvalid.
@@ -444,7 +452,8 @@ def _read_one(connection: sa.Connection, owner: str | None, memory_id: str) -> M
 
 def _memory(row: sa.Row[Any]) -> Memory:
     pair = Pair(row.source, row.target)
-    return Memory(row.id, row.name, pair, row.num_pairs, row.size_bytes, row.version, row.created_at)
+    counts = row.num_pairs, row.size_bytes, row.version
+    return Memory(row.id, row.name, pair, *counts, row.created_at, row.num_skipped)
 
 
 def _digest(pair_id: str) -> bytes:

@@ -116,6 +116,8 @@ class MemoryJobResult(DocumentedModel):
     status_metadata: StatusMetadata | None = None
     translation_memory_id: str = ""
     """The imported memory."""
+    skipped_segment_count: int = Field(0, ge=0)
+    """Units of an imported file that have no pair of texts in its two languages."""
     download_url: str = ""
     """Address of the exported TMX file, which needs no key."""
     expires_at: datetime | None = None

@@ -249,7 +249,9 @@ def _store_pairs(store: MemoryStore, transfer: Transfer, file: BinaryIO, reader:
         languages = next(iter(reader.read(RecordKind.TMX_LANGUAGES, file, Pair("", ""))), [])
         pair = Pair(*(*languages, "", "")[:2])  # without two languages, the store rejects them
         pairs = TmxPairs(file, pair, reader)
-        store.add(transfer.owner, transfer.name, pair, pairs, datetime.now(UTC), memory_id=transfer.memory_id)
+        now = datetime.now(UTC)
+        memory = store.add(transfer.owner, transfer.name, pair, pairs, now, memory_id=transfer.memory_id)
+        store.note_skipped(memory, pairs.num_skipped)
     except FileFormatError as error:
         raise field_error("file", error.problem) from error
 
@@ -284,6 +286,7 @@ def _present_job(token: str, transfer: Transfer, memory: Memory | None, download
     updated_at = _time(transfer.created_s)
     if transfer.operation == IMPORT and memory is not None:
         result: dict[str, Any] = {"status": "completed", MEMORY_ID: memory.id}
+        result["skipped_segment_count"] = memory.num_skipped
         updated_at = format_time(memory.created_at)
     elif transfer.is_over:
         result = {"status": "expired"}

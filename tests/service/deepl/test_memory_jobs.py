@@ -1,11 +1,14 @@
 """Import and export of translation memories by jobs, as DeepL's clients do it."""
 
+from pathlib import Path
 from typing import Any
 
+import deepl
 import httpx
 import pytest
+from deepl.api_data import TranslationMemoryJob, TranslationMemoryJobResult
 
-from tests.service.deepl.conftest import auth_of, error_of
+from tests.service.deepl.conftest import ClientOf, auth_of, error_of
 from tests.service.keys import Keys
 
 ROOT = "/v3/translation_memories"
@@ -60,7 +63,8 @@ def test_an_import_waits_for_its_file_and_then_has_a_memory(
     assert (waiting["product"], waiting["operation"]) == ("translation_memory", "import")
     assert waiting["source_file"] == {"content_type": "application/xml", "content_length": len(TMX)}
     assert uploaded.status_code == 201
-    assert done["results"] == [{"status": "completed", "translation_memory_id": memory_id}]
+    completed = {"status": "completed", "translation_memory_id": memory_id, "skipped_segment_count": 0}
+    assert done["results"] == [completed]
     assert (memory["name"], memory["source_language"], memory["segment_count"]) == ("legal.tmx", "en", 2)
     assert memory["target_languages"][0] == "de"
 
@@ -135,3 +139,72 @@ def test_an_import_that_cannot_be_is_rejected_by_field(
 ) -> None:
     status, message = error_of(http.post(f"{ROOT}/import", json={"source_file": source}, headers=owner))
     assert (status, message.split(":")[0]) == (400, field)
+
+
+def import_file(
+    client: deepl.DeepLClient, file: Path, name: str | None = None
+) -> tuple[TranslationMemoryJob, TranslationMemoryJobResult]:
+    job = client.import_translation_memory_from_filepath(file, display_name=name)
+    assert job.result is not None
+    return job, job.result
+
+
+def test_deepls_own_client_imports_uses_exports_and_deletes_a_memory(
+    client_of: ClientOf, keys: Keys, tmp_path: Path
+) -> None:
+    client = client_of(keys.make())
+    (tmp_path / "legal.tmx").write_text(TMX, encoding="utf-8")
+
+    job, result = import_file(client, tmp_path / "legal.tmx", "Legal")
+    [memory] = client.list_translation_memories()
+    found = client.list_translation_memory_segments(memory, filter_text="Hund & K")
+    [segment] = found.segments
+    client.export_translation_memory_to_filepath(memory, tmp_path / "exported.tmx")
+    _, again = import_file(client, tmp_path / "exported.tmx")
+    read = client.get_translation_memory(str(again.translation_memory_id))
+
+    assert result.translation_memory_id == memory.translation_memory_id
+    assert (job.operation, result.skipped_segment_count) == ("import", 0)
+    assert (memory.name, memory.source_language, memory.segment_count) == ("Legal", "en", 2)
+    assert memory.creation_time is not None
+    assert segment.source_text == "dog & cat"
+    assert [(each.target_language, each.target_text) for each in segment.targets] == [("de", "Hund & Katze")]
+    assert (found.segment_count, found.next_page_cursor) == (2, None)
+    assert (read.name, read.segment_count) == ("exported.tmx", 2)
+    for each in (memory, read):
+        client.delete_translation_memory(each)
+    assert client.list_translation_memories() == []
+
+
+def test_deepls_own_client_is_told_which_segments_are_skipped_and_what_fails(
+    client_of: ClientOf, keys: Keys, tmp_path: Path
+) -> None:
+    client = client_of(keys.make())
+    file = tmp_path / "a.tmx"
+    file.write_text(TMX.replace("<seg>house</seg>", "<seg> </seg>"), encoding="utf-8")
+    _, skipping = import_file(client, file)
+    file.write_text("no XML", encoding="utf-8")
+
+    with pytest.raises(deepl.DeepLException, match="XML"):
+        import_file(client, file)
+    assert skipping.skipped_segment_count == 1
+    with pytest.raises(deepl.DeepLException, match=r"memory .* not found"):
+        client.get_translation_memory("96ab91fd-e715-41a1-adeb-5d701f84a483")
+
+
+def test_deepls_own_client_translates_with_a_memory(client_of: ClientOf, keys: Keys, tmp_path: Path) -> None:
+    client = client_of(keys.make())
+    file = tmp_path / "a.tmx"
+    file.write_text(TMX.replace('srclang="EN-us"', 'srclang="de"'), encoding="utf-8")
+    memory = str(import_file(client, file)[1].translation_memory_id)
+
+    for named in (memory, client.get_translation_memory(memory)):
+        result = client.translate_text(
+            "Hund & Katze",
+            source_lang="DE",
+            target_lang="EN-GB",
+            translation_memory=named,
+            translation_memory_threshold=90,
+        )
+        assert isinstance(result, deepl.TextResult)
+        assert result.text == "dog & cat"

@@ -32,7 +32,7 @@ from tests.engine.routing.doubles import until
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 JOB_ID = "01a20320a20003afbba7ddd1bd1b7ed3"
-NEXT = "0003"
+NEXT = f"{int(HEAD) + 1:04}"
 NEXT_MIGRATION = f"""
 import sqlalchemy as sa
 from alembic import op
@@ -53,7 +53,7 @@ def next_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Put the migrations of a release after this one, which replaces a table, in place of this one's."""
     migrations = tmp_path / "migrations"
     shutil.copytree(MIGRATIONS, migrations)
-    (migrations / "versions" / "schema_0003.py").write_text(NEXT_MIGRATION)
+    (migrations / "versions" / f"schema_{NEXT}.py").write_text(NEXT_MIGRATION)
     monkeypatch.setattr(upgrade, "MIGRATIONS", migrations)
     for module in (upgrade, database_module):
         monkeypatch.setattr(module, "HEAD", NEXT)
