@@ -31,7 +31,6 @@ _STEM_LETTERS = 5
 _WORD = re.compile(r"[^\W\d_]{2,}|[^\w\s]\w+")
 FRAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     "de": {
-        "before_date": ("Wir öffnen {} 12.5. um 9 Uhr.", "Der Kurs beginnt {} 3.6. in Berlin."),
         "before_number": ("Das steht in {} 12.", "Wie in {} 3 zu sehen ist, wächst die Stadt."),
         "after_number": ("Es sind 5 {} übrig.", "Wir brauchen 20 {} davon."),
         "before_name": ("Gestern war {} Berger im Büro.", "Das ist die {} Botschaft in Rom."),

@@ -23,10 +23,8 @@ _SENTENCE_START = (
     r"(?:(?<![\s\S])|(?<=\w\w[.!?:] )"
     r"|(?<=\A[(\"*\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT DOUBLE QUOTATION MARK}]))"
 )
-_CLOCK = r"\d\d?(?:\.\d\d ?Uhr\b|:\d\d)"
 SECTIONS = {
     "at_start": (r"\A", rf"(?={_SPACE}?\d)"),
-    "before_date": (_WORD_START, rf"(?={_SPACE}(?:\d\d?\.{_SPACE}?(?:\d\d?\.|[A-ZÄÖÜ])|{_CLOCK}))"),
     "before_number": (_WORD_START, rf"(?={_SPACE}?\d)"),
     "after_number": (rf"(?:(?<=\d)|(?<=\d{_SPACE})|(?<=[%$][ds]{_SPACE}))", "(?!:)"),
     "before_name": (rf"{_WORD_START}(?<!\d{_SPACE})", rf"(?={_SPACE}[A-ZÄÖÜ])"),

@@ -17,7 +17,6 @@ SHARE_OF_SMALL_WORDS = 0.03
 SHARE_OF_TWO = 0.3
 
 _PLACES = {
-    "before_date": ("", r"(?= \d\d?[.:])"),
     "before_number": ("", r"(?= \d)"),
     "after_number": (r"(?<=\d )", ""),
     "before_name": ("", r"(?= [A-ZÄÖÜ])"),

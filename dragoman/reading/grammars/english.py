@@ -1,8 +1,9 @@
-"""English numbers and times of day: `twelve hundred and five`, `6 p.m.`, `half past seven`."""
+"""English numbers, times of day and dates: `twelve hundred and five`, `6 p.m.`, `25 Nov`."""
 
 import re
 from collections.abc import Iterator, Mapping
 
+from dragoman.reading.calendar import SPACE, Calendar
 from dragoman.reading.grammar import Find, Found
 from dragoman.reading.numbers import (
     GROUPED_FROM,
@@ -47,11 +48,32 @@ _PATTERN = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 """Where `thirty-second` may be a length of time, it stays."""
+_MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
 _BEFORE_YEAR = re.compile(
     r"\b(?:in|since|by|of|until|till|from|to|and|before|after|during|late|early|mid|around|circa|year|spring"
-    r"|summer|autumn|fall|winter|(?:Jan|Febr)uary|March|April|May|June|July|August|(?:Septem|Octo|Novem|Decem)ber"
-    r") \Z",
+    rf"|summer|autumn|fall|winter|{'|'.join(_MONTHS)}) \Z",
     re.IGNORECASE,
+)
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_YEAR = r"(?:19|20)\d\d\b"
+_MONTH_START = rf"(?:{'|'.join(name[:3] for name in _MONTHS)})"
+_CALENDAR = Calendar(
+    months=_MONTHS,
+    weekdays=("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
+    month_letters=(4, 3),
+    weekday_letters=(5, 4, 3),
+    words=("Jan", "Mar", "Jun", "Sat", "Sun"),
+    function_words=FUNCTION_WORDS,
+    before_month=rf"{_DAY}{SPACE}(?:of )?",
+    after_month=rf"{SPACE}(?:{_DAY}(?![\d:]|[.,]\d|{SPACE}?%)|{_YEAR})",
+    before_weekday="on|by|until|till|from|since|before|after|every|each|this|next|last",
+    after_weekday=rf"{_MONTH_START}|{_DAY}{SPACE}(?:of )?{_MONTH_START}|{_DAY}\b(?=[,.;)]|\Z)"
+    rf"|\d\d?(?::\d\d|{SPACE}?[ap]\.?m\b)|(?:at|from){SPACE}\d|(?:morning|afternoon|evening|night)",
+    joint="and|or|to|through|thru|until|till",
+    to=" to ",
 )
 _LONGEST_WORD = 12
 _JOINT = re.compile("[ -]and[ -]|[ -]")
@@ -148,6 +170,7 @@ _NUMBERS = NumberGrammar(
 )
 READINGS: Mapping[str, Find] = {
     "clock": _find_times,
+    "dates": _CALENDAR.find,
     "minus": find_minus,
     "numbers_in_words": _NUMBERS.find,
 }

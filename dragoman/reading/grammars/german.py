@@ -1,8 +1,9 @@
-"""German numbers, times of day and dates: `dreihundertzwölf`, `halb acht`, `24.12.` without a year."""
+"""German numbers, times of day and dates: `dreihundertzwölf`, `halb acht`, `24.12.`, `25. Nov`."""
 
 import re
 from collections.abc import Iterator, Mapping
 
+from dragoman.reading.calendar import SPACE, Calendar
 from dragoman.reading.grammar import Find, Found
 from dragoman.reading.numbers import (
     GROUPED_FROM,
@@ -44,6 +45,21 @@ _CLOCK_SIGNS = ("halb", "viertel", "fünf ", "zehn ", "zwanzig ")
 _MONTHS = (
     *("Januar", "Februar", "März", "April", "Mai", "Juni"),
     *("Juli", "August", "September", "Oktober", "November", "Dezember"),
+)
+_CALENDAR = Calendar(
+    months=_MONTHS,
+    weekdays=("Montag", "Dienstag", "Mittwoch", "Donnerstag", "Freitag", "Samstag", "Sonntag"),
+    month_letters=(4, 3),
+    weekday_letters=(2,),
+    words=("Jan", "Mo", "Di", "Mi", "Do", "Fr", "Sa", "So"),
+    function_words=FUNCTION_WORDS,
+    before_month=rf"(?:0?[1-9]|[12]\d|3[01])\.{SPACE}?",
+    after_month=rf"{SPACE}(?:19|20)\d\d\b",
+    before_weekday="am|bis|ab|vom|zum|jeden|nächsten|letzten|diesen",
+    after_weekday=rf"(?:de[nm]{SPACE})?\d\d?\.{SPACE}?(?:\d\d?\.|[A-ZÄÖÜ])|\d\d?(?:\.\d\d)?{SPACE}?Uhr\b"
+    rf"|\d\d?:\d\d|\d\d?{SPACE}?[-\N{{EN DASH}}]{SPACE}?\d\d?{SPACE}?Uhr\b",
+    joint="und|oder|bis",
+    to=" bis ",
 )
 _DATE = r"(?:0?[1-9]|[12]\d|3[01])\.(?:0?[1-9]|1[0-2])\.(?![\w.])"
 _DATES = re.compile(
@@ -93,7 +109,8 @@ def _find_times(text: str) -> Iterator[Found]:
 
 
 def _find_dates(text: str) -> Iterator[Found]:
-    """Yield dates without a year, but for a dot that also ends the text."""
+    """Yield dates without a year, but for a dot that also ends the text, and short names beside dates."""
+    yield from _CALENDAR.find(text)
     for dates in _DATES.finditer(text) if _DATE_SIGN.search(text) else ():
         for group in (1, 2):
             if dates[group]:
