@@ -27,7 +27,7 @@ from service.api.native.responses import (
 )
 from service.http.errors import ErrorBody, ErrorKind
 from tests.paths import ROOT
-from tests.service.openapi.full_document import full_document
+from tests.service.openapi.documented import DOCUMENT
 
 REFERENCE = ROOT / "docs" / "reference"
 API, MORE, MODELS = "http-api.md", "http-endpoints.md", "models.md"
@@ -106,7 +106,7 @@ def test_every_field_of_a_request_is_documented_with_its_default(
 
 
 def _events() -> set[str]:
-    responses = full_document()["paths"]["/v1/translate/stream"]["post"]["responses"]
+    responses = DOCUMENT["paths"]["/v1/translate/stream"]["post"]["responses"]
     events = responses["200"]["content"]["text/event-stream"]["x-item-schema"]["oneOf"]
     return {event["properties"]["event"]["const"] for event in events}
 
@@ -158,7 +158,7 @@ def test_every_route_is_documented() -> None:
 
 
 def _own_routes() -> Iterator[str]:
-    for path, methods in full_document()["paths"].items():
+    for path, methods in DOCUMENT["paths"].items():
         for method, operation in methods.items():
             if not FOREIGN.search(" ".join(operation["tags"])):
                 yield f"{method.upper()} {path}"

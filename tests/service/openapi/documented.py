@@ -1,21 +1,29 @@
 """The OpenAPI document, and whether something fits it."""
 
+import json
+from functools import cache
 from typing import Any
 
 import jsonschema_rs
 
 from service.http.openapi import EVENT_SCHEMA
-from tests.service.openapi.full_document import full_document
+from tests.paths import ROOT
 
-DOCUMENT = full_document()
+PAGE = ROOT / "docs" / "reference" / "openapi.json"
+"""A test makes the document anew and compares: here, to read it is quicker."""
+DOCUMENT = json.loads(PAGE.read_text(encoding="utf8"))
 STREAM = DOCUMENT["paths"]["/v1/translate/stream"]["post"]["responses"]["200"]["content"]["text/event-stream"]
 
 
 def assert_fits(value: Any, schema: Any, where: str) -> None:
-    # References are relative to the document.
-    whole = {**schema, "components": DOCUMENT["components"]}
-    problems = [error.message for error in jsonschema_rs.Draft202012Validator(whole).iter_errors(value)]
+    problems = [error.message for error in _validator(json.dumps(schema)).iter_errors(value)]
     assert problems == [], f"{where}: {value}"
+
+
+@cache
+def _validator(schema: str) -> jsonschema_rs.Draft202012Validator:
+    """Return the validator of a schema, whose references are relative to the document."""
+    return jsonschema_rs.Draft202012Validator({**json.loads(schema), "components": DOCUMENT["components"]})
 
 
 def events_of(body: str) -> list[dict[str, str]]:

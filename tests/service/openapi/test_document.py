@@ -8,11 +8,9 @@ from typing import Any
 import jsonschema_rs
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
-from tests.paths import ROOT
-from tests.service.openapi.documented import DOCUMENT, assert_fits, examples_of, resolve
+from tests.service.openapi.documented import DOCUMENT, PAGE, assert_fits, examples_of, resolve
 from tests.service.openapi.full_document import full_document, to_text
 
-PAGE = ROOT / "docs" / "reference" / "openapi.json"
 GENERATED = {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
 """Types of bodies that openapi-python-client generates code for."""
 SCHEMA_KEYWORDS = {"type", "anyOf", "allOf", "enum", "$ref"}
