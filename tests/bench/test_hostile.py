@@ -14,7 +14,6 @@ from bench.hostile.__main__ import has_failed, load, summarise, summarise_memory
 from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, with_key
 from bench.hostile.clients import BEHAVIOURS, LEFT, Record, Site, record_expected
 from bench.hostile.service import SETTINGS, make_site
-from bench.hostile.shares import measure_kind
 from bench.processes import MIB, MemorySample
 from dragoman.bundle import open_bundle
 from tests.engine.routing.doubles import write_bundle
@@ -143,17 +142,6 @@ def test_a_load_ends_after_a_number_of_requests(site: Site) -> None:
     record = asyncio.run(load(site, known, clients=6, seconds=600.0, kinds=["wrong key"], max_requests=20))
 
     assert 20 <= record.num_requests < 40
-
-
-def test_small_requests_and_jobs_are_compared_with_those_beside_an_attack(site: Site) -> None:
-    compared = measure_kind(site, "wrong key", TEXTS, clients=2, seconds=0.2)
-
-    figures = shares.summarise({"wrong key": compared})["kinds"]["wrong key"]
-    assert not compared.beside.has_failed
-    assert figures["jobs"]["p99_ratio"] > 0
-    assert figures["attack"].keys() == {"401"}
-    compared.beside.jobs.append(RequestOutcome(1, 1, 503))
-    assert compared.beside.has_failed
 
 
 def test_latencies_alone_are_those_of_all_kinds_together() -> None:

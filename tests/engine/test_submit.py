@@ -1,8 +1,6 @@
 """Texts that are submitted: their futures, progress, cancellation and time limits; and their pace."""
 
 import itertools
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -31,7 +29,6 @@ from dragoman.pipeline import pacing
 from dragoman.pipeline.pacing import PAUSE_PER_WORK, WORK_S, Pacer
 from dragoman.types import Pair
 from tests.engine.conftest import FP32, TIMEOUT_S
-from tests.paths import ROOT
 
 GREEDY = DecodingOptions(beam_size=1)
 DOCUMENT = "Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft. Ja."
@@ -233,22 +230,6 @@ def test_a_list_that_nobody_cancels_is_complete(single: Translator) -> None:
     request = EngineRequest(is_cancelled=lambda: False)
     outcomes = list(single.translate_many(["Nein."] * 3, request))
     assert outcomes == [single.translate("Nein.")] * 3
-
-
-def test_a_translator_left_open_does_not_hold_up_the_exit() -> None:
-    program = f"""
-from dragoman import DecodingOptions, EngineRequest, Translator
-translator = Translator.open({str(FP32)!r}, replicas=2)
-options = DecodingOptions(beam_size=4, min_length=60, max_length=64)
-futures = [translator.submit("Ja. Nein.", EngineRequest(options)) for _ in range(200)]
-futures[0].result()
-print("main is done")
-"""
-    finished = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
-    )
-
-    assert (finished.stdout, finished.stderr) == ("main is done\n", "")
 
 
 LINES = "Ja.\n" * (pacing.LARGE_CHARACTERS // 4)

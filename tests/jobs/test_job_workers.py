@@ -2,8 +2,6 @@
 
 import asyncio
 import errno
-import signal
-import tempfile
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -17,13 +15,11 @@ from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions
 from service.jobs.job import Job, JobState, StoredFile, new_job_id
 from service.jobs.job_runner import JobRunner, TimeSlices, sweep
-from service.jobs.job_storage import FolderBlobs, JobStorage, ScratchFolder
+from service.jobs.job_storage import FolderBlobs, JobStorage
 from service.jobs.store import UPLOAD_S
 from service.jobs.worker import JobWorkers
 from service.translation.source_language import DetectionMode
 from tests.engine.routing.doubles import until
-from tests.forked import ForkedProcess
-from tests.jobs import working
 from tests.jobs.conftest import (
     ServeJobs,
     end_next,
@@ -164,27 +160,6 @@ def test_the_sweep_continues_after_files_that_cannot_be_removed(
     sweep(services, runner)
 
     assert set(services.blobs.jobs()) == set(ids[::2])
-
-
-def test_the_next_start_removes_temporary_folders_of_killed_processes_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    (tmp_path / "another program's").mkdir()
-    with ForkedProcess(working.hold_folder, tmp_path) as other, ExitStack() as opened:
-        until(lambda: [*tmp_path.glob("*/file")] != [])
-        [running] = tmp_path.glob("dragoman-scratch-*")
-        own = ScratchFolder(opened).folder
-        (own / "file").write_text("x")
-        other.send_signal(signal.SIGKILL)
-        other.wait(60)
-        assert (running / "file").exists()
-
-        ScratchFolder(opened)
-        assert not running.exists()
-        assert (own / "file").exists()
-    assert not own.exists()
-    assert (tmp_path / "another program's").exists()
 
 
 def test_a_stopping_server_requeues_its_job_which_is_charged_for_its_finished_part_if_cancelled(

@@ -1,20 +1,13 @@
 """The ways into the engine agree: HTTP and command line give what the library gives."""
 
-import os
-import pty
-import subprocess
-import sys
 from pathlib import Path
 
 import httpx
-import onnxruntime
-import pytest
 
 from dragoman import DecodingOptions, Translation, Translator
 from dragoman.native.library import best_kernels
 from dragoman.routing.router import Router
 from tests.engine.routing.conftest import relabel
-from tests.forked import run_command, run_to_end
 from tests.service.apis import APIS, LIBRETRANSLATE
 from tests.service.conftest import ALL_APIS, TINY_BUNDLE, Run, engine_server, fields_of, ready_client
 
@@ -98,63 +91,10 @@ def test_a_line_cut_by_the_length_limit_is_reported(run_engine: Run) -> None:
     assert b"line 2: reached the length limit and may be incomplete" in finished.stderr
 
 
-def test_a_typed_line_is_answered_before_the_next(environment: dict[str, str]) -> None:
-    """On a terminal; a pipe would be read ahead."""
-    terminal, inner = pty.openpty()
-    command = [sys.executable, "-m", "service", "translate", "--model", str(TINY_BUNDLE)]
-    streams = {"stdin": inner, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    with subprocess.Popen(command, **streams, env=environment) as process:  # type: ignore[call-overload]
-        try:
-            os.write(terminal, b"Ja.\n")
-            assert process.stdout.readline() == b"Yes.\n"
-        finally:
-            process.terminate()
-            os.close(inner)
-            os.close(terminal)
-
-
 def test_exceeding_a_limit_of_the_model_is_a_client_error(engine_client: httpx.Client) -> None:
     body = {"source": "de", "text": "ja", "max_length": 100_000}
 
     assert fields_of(engine_client.post("/v1/translate", json=body)) == ["max_length"]
-
-
-@pytest.mark.skipif(
-    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
-)
-def test_commands_run_on_the_provider_requested_or_not_at_all(
-    run_engine: Run, environment: dict[str, str], tmp_path: Path
-) -> None:
-    variables = environment | {"DRAGOMAN_PROVIDERS": "cuda,cpu"}
-    served = run_to_end(run_command, ["serve", "--model", str(TINY_BUNDLE)], variables, tmp_path)
-    translated = run_engine("translate", "--providers", "cuda,cpu", "--model", str(TINY_BUNDLE))
-
-    assert translated.stdout == b""
-    for status, problem in (served, (translated.returncode, translated.stderr.decode())):
-        assert status == 2
-        assert problem.startswith("dragoman: provider 'cuda' is missing in onnxruntime")
-        assert "install onnxruntime-gpu" in problem
-
-
-@pytest.mark.parametrize(
-    ("arguments", "variables"),
-    [
-        (["translate", "--kernels", "native"], {"DRAGOMAN_THREADS": "2"}),
-        (["serve", "--kernels", "native", "--threads", "2"], {}),
-        (["serve"], {"DRAGOMAN_KERNELS": "native", "DRAGOMAN_THREADS": "2"}),
-    ],
-    ids=["translate", "serve", "serve with a variable"],
-)
-def test_commands_run_on_the_kernels_required_or_not_at_all(
-    environment: dict[str, str], tmp_path: Path, arguments: list[str], variables: dict[str, str]
-) -> None:
-    command = [*arguments, "--model", str(TINY_BUNDLE)]
-    status, problem = run_to_end(run_command, command, environment | variables, tmp_path)
-
-    assert status == 2
-    assert problem.startswith("dragoman: ")
-    assert "the native kernels cannot run this bundle: a replica has one thread with them, not 2" in problem
-    assert "Traceback" not in problem
 
 
 def test_a_server_reports_the_kernels_of_its_model(engine_client: httpx.Client) -> None:

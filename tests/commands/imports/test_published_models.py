@@ -1,6 +1,9 @@
 """`dragoman import` of models by name, from registries in files with tiny models."""
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -69,3 +72,16 @@ def test_a_model_that_cannot_be_found_is_named_in_one_line(
     assert (done.returncode, done.stdout) == (2, "")
     assert problem in done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_without_a_network_a_hub_id_is_rejected_in_one_sentence(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "export", "nobody/opus-mt-de-en", str(tmp_path / "x")]
+    offline = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "cache")}
+
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=offline)
+
+    assert done.returncode == 1
+    assert done.stderr == (
+        "rejected: nobody/opus-mt-de-en: folder not found, and the hub cannot be reached; "
+        "download it elsewhere and give its folder\n"
+    )

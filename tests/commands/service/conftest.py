@@ -1,5 +1,6 @@
-"""The `dragoman` command and its models."""
+"""The `dragoman` command and its models; databases with keys."""
 
-from tests.service.conftest import command, environment, models_dir
+from tests.service.accounts.conftest import database, keys, url
+from tests.service.conftest import command, environment, models_dir, run_engine
 
-__all__ = ["command", "environment", "models_dir"]
+__all__ = ["command", "database", "environment", "keys", "models_dir", "run_engine", "url"]

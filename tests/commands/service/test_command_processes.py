@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import termios
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,10 +14,12 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import onnxruntime
+import pytest
 
 from tests.engine.routing.doubles import TIMEOUT_S, until, write_bundle
-from tests.forked import ForkedProcess, run_double, run_to_end
-from tests.service.conftest import NO_TLS, is_ready
+from tests.forked import ForkedProcess, run_command, run_double, run_to_end
+from tests.service.conftest import NO_TLS, TINY_BUNDLE, Run, is_ready
 
 QUICK_SERVER = {"DRAGOMAN_DETECTION": "off", "DRAGOMAN_DRAIN_S": "0"}
 
@@ -118,3 +121,56 @@ def test_an_address_in_use_is_an_error(environment: dict[str, str], tmp_path: Pa
 
     assert status != 0
     assert "is in use; choose another with --port" in problem
+
+
+def test_a_typed_line_is_answered_before_the_next(environment: dict[str, str]) -> None:
+    """On a terminal; a pipe would be read ahead."""
+    terminal, inner = pty.openpty()
+    command = [sys.executable, "-m", "service", "translate", "--model", str(TINY_BUNDLE)]
+    streams = {"stdin": inner, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, **streams, env=environment) as process:  # type: ignore[call-overload]
+        try:
+            os.write(terminal, b"Ja.\n")
+            assert process.stdout.readline() == b"Yes.\n"
+        finally:
+            process.terminate()
+            os.close(inner)
+            os.close(terminal)
+
+
+@pytest.mark.skipif(
+    "CUDAExecutionProvider" in onnxruntime.get_available_providers(), reason="CUDA is in this onnxruntime"
+)
+def test_commands_run_on_the_provider_requested_or_not_at_all(
+    run_engine: Run, environment: dict[str, str], tmp_path: Path
+) -> None:
+    variables = environment | {"DRAGOMAN_PROVIDERS": "cuda,cpu"}
+    served = run_to_end(run_command, ["serve", "--model", str(TINY_BUNDLE)], variables, tmp_path)
+    translated = run_engine("translate", "--providers", "cuda,cpu", "--model", str(TINY_BUNDLE))
+
+    assert translated.stdout == b""
+    for status, problem in (served, (translated.returncode, translated.stderr.decode())):
+        assert status == 2
+        assert problem.startswith("dragoman: provider 'cuda' is missing in onnxruntime")
+        assert "install onnxruntime-gpu" in problem
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables"),
+    [
+        (["translate", "--kernels", "native"], {"DRAGOMAN_THREADS": "2"}),
+        (["serve", "--kernels", "native", "--threads", "2"], {}),
+        (["serve"], {"DRAGOMAN_KERNELS": "native", "DRAGOMAN_THREADS": "2"}),
+    ],
+    ids=["translate", "serve", "serve with a variable"],
+)
+def test_commands_run_on_the_kernels_required_or_not_at_all(
+    environment: dict[str, str], tmp_path: Path, arguments: list[str], variables: dict[str, str]
+) -> None:
+    command = [*arguments, "--model", str(TINY_BUNDLE)]
+    status, problem = run_to_end(run_command, command, environment | variables, tmp_path)
+
+    assert status == 2
+    assert problem.startswith("dragoman: ")
+    assert "the native kernels cannot run this bundle: a replica has one thread with them, not 2" in problem
+    assert "Traceback" not in problem

@@ -6,6 +6,8 @@ import sys
 import pytest
 
 from service.formats import registry
+from service.telemetry.tracing import NO_TRACING
+from service.telemetry.tracing_setup import open_tracing
 from tests.paths import ROOT
 
 ENGINE_AND_SERVER = ("dragoman", "numpy", "onnxruntime", "fastapi", "pydantic", "sqlalchemy")
@@ -43,3 +45,12 @@ def test_a_module_loads_no_more_than_it_needs(module: str, needed: str, others: 
 
     assert needed in loaded
     assert loaded.isdisjoint(others)
+
+
+def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
+    loaded = modules_after(
+        "import service.server.app, service.server.telemetry as o; o.Telemetry.open(o.TelemetryOptions())"
+    )
+
+    assert loaded.isdisjoint({"opentelemetry.sdk", "opentelemetry.exporter"})
+    assert open_tracing(None) is NO_TRACING

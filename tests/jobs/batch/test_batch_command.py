@@ -3,16 +3,12 @@
 import gzip
 import json
 import os
-import resource
-from functools import partial
 from pathlib import Path
-from typing import Any
 
 import polib
 import pytest
 
 from service.formats.registry import open_format
-from tests.forked import run_double, run_to_end
 from tests.formats.pdf_samples import SEED, drawn
 from tests.formats.rewriting import OPTIONS, texts
 from tests.jobs.batch.conftest import Run
@@ -285,34 +281,3 @@ def test_an_entry_that_fails_a_check_keeps_its_source_and_is_reported(run: Run, 
     assert reported["outcome"] == "untranslated"
     assert reported["place"] == "line 9"
     assert "a closing brace is missing" in reported["problem"]
-
-
-def run_limited(limit_bytes: int, *arguments: Any) -> None:
-    """Be the command where no file may have more bytes."""
-    resource.setrlimit(resource.RLIMIT_FSIZE, (limit_bytes, limit_bytes))
-    run_double(*arguments)
-
-
-@pytest.mark.parametrize(
-    ("lines", "limit_bytes", "problem"),
-    [
-        ([f"satz {number}" for number in range(500)], 60_000, "the journal"),
-        (["immer derselbe satz"] * 4000, 60_000, "out.txt could not be written"),
-    ],
-    ids=["the journal", "the output"],
-)
-def test_a_job_stopped_by_a_full_disk_can_be_resumed(
-    tmp_path: Path, run: Run, environment: dict[str, str], lines: list[str], limit_bytes: int, problem: str
-) -> None:
-    (tmp_path / "in.txt").write_text("".join(f"{line}\n" for line in lines))
-    command = ["batch", "in.txt", "-o", "out.txt"]
-
-    status, output = run_to_end(partial(run_limited, limit_bytes), command, environment, tmp_path)
-
-    assert status == 3
-    assert problem in output
-    assert "continue with the same command and --resume" in output
-    assert not (tmp_path / "out.txt").exists()
-    assert not (tmp_path / "out.txt.partial").exists()
-    assert run("in.txt", "-o", "out.txt", "--resume").returncode == 0
-    assert (tmp_path / "out.txt").read_text().splitlines() == [line.upper() for line in lines]

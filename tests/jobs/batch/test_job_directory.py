@@ -1,6 +1,5 @@
 """What a run finds and leaves beside its output, and the facts of the engine that it records."""
 
-import multiprocessing
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from dragoman import Pair, Router, TranslatorOptions
 from dragoman.native.library import best_kernels
 from dragoman.providers import Kernels
-from service.batch.errors import EngineDiffers, JournalDamaged, OutputBusy, OutputProblem
+from service.batch.errors import EngineDiffers, JournalDamaged, OutputProblem
 from service.batch.job_directory import JobDirectory, NothingToResume, StartMode
 from service.batch.run import translator_facts
 from service.cluster.engines import RoutedEngine
@@ -112,24 +111,6 @@ def test_resuming_needs_something_left_to_do(workplace: JobDirectory, output: Pa
         workplace.opened([output], StartMode.RESUME).__enter__()
     with pytest.raises(OutputProblem, match="already exists"):  # one of two files is no finished run
         workplace.opened([output, output.with_name("b.txt")], StartMode.RESUME).__enter__()
-
-
-def test_a_second_run_on_the_same_output_is_rejected_at_once(workplace: JobDirectory) -> None:
-    with workplace.locked():
-        with multiprocessing.get_context("spawn").Pool(1) as others:
-            assert others.apply(is_rejected, [str(workplace.output)])
-        with pytest.raises(OutputBusy, match=r"another run is writing to .*out\.txt"), workplace.locked():
-            pass
-
-    assert not is_rejected(str(workplace.output))
-
-
-def is_rejected(output: str) -> bool:
-    try:
-        with JobDirectory.of(output).locked():
-            return False
-    except OutputBusy:
-        return True
 
 
 def test_an_unwritable_folder_is_reported(tmp_path: Path) -> None:

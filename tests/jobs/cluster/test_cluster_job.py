@@ -1,6 +1,5 @@
 """Jobs for a cluster whose only node is this process: all of their code, without Ray."""
 
-import signal
 from pathlib import Path
 from threading import Event
 
@@ -21,12 +20,10 @@ from service.settings.settings import Settings
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
 from service.translation.options import BATCH
-from tests.engine.routing.doubles import TIMEOUT_S, until
-from tests.forked import ForkedProcess
 from tests.jobs.batch.doubles import PAIR
 from tests.jobs.cluster.conftest import ONE_WORKER, Place
 from tests.jobs.cluster.doubles import DoubleEngine
-from tests.jobs.cluster.killed import lines, run_slow_job
+from tests.jobs.cluster.killed import lines
 from tests.paths import TINY
 
 pytestmark = pytest.mark.usefixtures("no_ray")
@@ -99,25 +96,6 @@ def test_the_model_that_is_named_translates_on_nodes_as_it_does_here(tmp_path: P
         assert run_batch(arguments, settings) == 0
 
     assert (tmp_path / "together.txt").read_bytes() == (tmp_path / "alone.txt").read_bytes()
-
-
-def test_a_job_can_be_resumed_after_its_driver_was_killed(place: Place) -> None:
-    num_lines = 240
-    with ForkedProcess(run_slow_job, place.folder, num_lines) as leading:
-        until(lambda: _has_rows(place.folder / "job.journal") or leading.poll() is not None)
-        leading.kill()
-        assert leading.wait(TIMEOUT_S) == -signal.SIGKILL, "it ended before it was killed"
-
-    report = run_on_ray(place.cluster_job(place.job(lines(num_lines)), DoubleEngine(), 100), place.journal())
-
-    assert place.target.read_text() == "".join(f"{line.upper()}\n" for line in lines(num_lines))
-    assert 0 < report.num_translated < num_lines
-
-
-def _has_rows(journal: Path) -> bool:
-    """Its write-ahead log grows with every chunk; the tables alone take less."""
-    log = journal.with_name(journal.name + "-wal")
-    return log.exists() and log.stat().st_size > 40_000
 
 
 def test_a_node_with_other_bundles_ends_the_job(place: Place) -> None:

@@ -1,7 +1,5 @@
 """What is counted, and the limit that it never passes."""
 
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
 
@@ -15,7 +13,6 @@ from service.accounts.errors import QuotaExceeded, StoreError
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import ANONYMOUS, KeyLimits, KeyOptions
 from service.accounts.usage import Charge, Usage, UsageStore
-from tests.paths import ROOT
 from tests.service.accounts.conftest import NOON, Times, new_key, open_accounts
 
 MONTH = "2026-11"
@@ -106,25 +103,6 @@ def test_the_usage_of_a_key_is_listed_by_month_newest_first(database: Database, 
         ("2026-12", 2),
         ("2026-11", 1),
     ]
-
-
-def test_concurrent_processes_cannot_exceed_the_limit(url: str, database: Database, keys: KeyStore) -> None:
-    key_id = new_key(keys).key.id
-    command = [sys.executable, "-m", "tests.service.accounts.charging", url, key_id, "400", "3"]
-    processes = [
-        subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in processes:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    num_passed = [int(process.communicate(timeout=120)[0]) for process in processes]
-    assert sum(num_passed) == 133  # 133 * 3 = 399
-    assert UsageStore(database).get_month(key_id, MONTH).characters == 399
 
 
 @pytest.fixture(scope="module")

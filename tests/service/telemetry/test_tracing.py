@@ -1,6 +1,5 @@
 """Spans of a request, of what its segments waited and how long they were searched for, and nothing else."""
 
-import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,9 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from service.server.telemetry import Telemetry, TelemetryOptions
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
-from service.telemetry.tracing import NO_TRACING
-from service.telemetry.tracing_setup import TracingError, open_tracing
-from tests.paths import ROOT
+from service.telemetry.tracing_setup import TracingError
 from tests.service.telemetry.conftest import Observe, failing, observed_engine, serve_one
 
 WORD = "Zwiebelfisch"
@@ -151,17 +148,6 @@ def test_an_exception_raised_in_a_span_is_not_quoted_in_it(kept: Kept) -> None:
     (span,) = kept.spans
     assert span.status.status_code is StatusCode.ERROR
     assert WORD not in span.to_json()
-
-
-def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
-    script = (
-        "import sys, service.server.app, service.server.telemetry as o;"
-        "o.Telemetry.open(o.TelemetryOptions());"
-        "sys.exit(bool({'opentelemetry.sdk', 'opentelemetry.exporter'} & sys.modules.keys()))"
-    )
-
-    assert subprocess.run([sys.executable, "-c", script], cwd=ROOT, check=False).returncode == 0
-    assert open_tracing(None) is NO_TRACING
 
 
 def test_an_endpoint_without_the_packages_is_rejected_with_what_to_do(

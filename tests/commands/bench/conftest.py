@@ -1,0 +1,5 @@
+"""A server that clients attack."""
+
+from tests.bench.test_hostile import site
+
+__all__ = ["site"]
