@@ -20,7 +20,6 @@ from service.translation.source_language import DetectionMode
 from tests.engine.routing.doubles import until
 from tests.service.accounts.conftest import Times, database, times, url
 from tests.service.conftest import (
-    QUICK_FILES,
     TINY_BUNDLE,
     double_server,
     models_dir,
@@ -90,7 +89,7 @@ def keys(tmp_path: Path) -> Keys:
 
 
 def _starter(running: ExitStack, keys: Keys, open_router: Callable[[], Router]) -> ServeJobs:
-    defaults = {"apis": "native", "database_url": keys.url, **QUICK_FILES}
+    defaults = {"apis": "native", "database_url": keys.url}
 
     def start(**settings: Any) -> httpx.Client:
         return running.enter_context(
@@ -120,7 +119,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """A client of a server with the double, which all tests share that leave nothing running."""
     folder = tmp_path_factory.mktemp("shared")
     url = f"sqlite:///{folder / 'dragoman.db'}"
-    with double_server(folder, database_url=url, **QUICK_FILES) as (client, _):
+    with double_server(folder, database_url=url) as (client, _):
         yield client
 
 

@@ -39,8 +39,6 @@ from tests.service.keys import Keys
 DOUBLE_COMMAND = ROOT / "tests" / "service" / "doubles.py"
 TINY_BUNDLE = ROOT / "tests" / "tiny" / "bundle-int8"
 ALL_APIS = "native,libretranslate,deepl,google,openai"
-QUICK_FILES = {"file_isolation": "off"}
-"""For servers of tests that are not about what a file costs to read: no process is started for it."""
 SIZE_BYTES = 10
 """Estimated memory of each double."""
 
@@ -139,9 +137,9 @@ def client_of(
     router: Router, overrides: Mapping[str, object], telemetry: Telemetry | None = None
 ) -> Iterator[httpx.Client]:
     """A client of a server with default settings, or these, which may not be ready yet. Languages are not
-    detected, as the double's words are no German.
+    detected, as the double's words are no German, and no process is started to read a file.
     """
-    settings = load_settings(overrides={"detection": "off", **overrides})
+    settings = load_settings(overrides={"detection": "off", "file_isolation": "off", **overrides})
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fastapi._compat.v2.TypeAdapter", adapter_of)
         app = create_app(router, settings, preloaded(settings, router), telemetry)
@@ -198,7 +196,7 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 
         def start(*, await_ready: bool = True, **settings: object) -> httpx.Client:
             router = running.enter_context(router_of(translator, models_dir / "tiny"))
-            client = running.enter_context(client_of(router, {"apis": "native", **QUICK_FILES, **settings}))
+            client = running.enter_context(client_of(router, {"apis": "native", **settings}))
             if await_ready:
                 until(lambda: is_ready(client))
                 translator.seen.clear()
@@ -212,7 +210,7 @@ def serve(translator: DoubleTranslator, models_dir: Path) -> Iterator[Serve]:
 @pytest.fixture(scope="module")
 def shared_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server with the double, which a module's tests share."""
-    with double_server(tmp_path_factory.mktemp("shared"), **QUICK_FILES) as shared:
+    with double_server(tmp_path_factory.mktemp("shared")) as shared:
         yield shared
 
 

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from tests.engine.routing.doubles import DoubleBundles, write_bundle
-from tests.service.conftest import QUICK_FILES, models_client
+from tests.service.conftest import models_client
 
 Serve = Callable[..., httpx.Client]
 
@@ -30,7 +30,7 @@ def bundles() -> DoubleBundles:
 @pytest.fixture(scope="module")
 def http(models: Path, bundles: DoubleBundles) -> Iterator[httpx.Client]:
     """A client of a server that detects languages and requires no key, which a module's tests share."""
-    with models_client(models, bundles, detection="on", **QUICK_FILES) as shared:
+    with models_client(models, bundles, detection="on") as shared:
         yield shared
 
 
@@ -38,4 +38,4 @@ def http(models: Path, bundles: DoubleBundles) -> Iterator[httpx.Client]:
 def serve(models: Path) -> Iterator[Serve]:
     """Start another server over the same models with these settings."""
     with ExitStack() as running:
-        yield lambda **settings: running.enter_context(models_client(models, **QUICK_FILES, **settings))
+        yield lambda **settings: running.enter_context(models_client(models, **settings))

@@ -11,7 +11,7 @@ from service.accounts.keys import Scope
 from service.translation import inference
 from tests.engine.routing.doubles import until
 from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, NAMES, NATIVE, OPENAI, Api
-from tests.service.conftest import QUICK_FILES, Serve, double_server, fields_of
+from tests.service.conftest import Serve, double_server, fields_of
 from tests.service.doubles import DoubleTranslator
 from tests.service.google_translate.conftest import PATH as GOOGLE_PATH
 from tests.service.keys import Keys
@@ -30,7 +30,7 @@ NOT_UTF_8: Statuses = (422, 415, 415, 415, 400)
 
 @pytest.fixture(scope="module")
 def http(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
-    with double_server(tmp_path_factory.mktemp("server"), detection="on", **QUICK_FILES) as (client, _):
+    with double_server(tmp_path_factory.mktemp("server"), detection="on") as (client, _):
         yield client
 
 
@@ -39,7 +39,7 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[httpx.Clie
     """A server that wants keys, and its keys."""
     folder = tmp_path_factory.mktemp("keyed")
     keys = Keys(f"sqlite:///{folder / 'accounts.db'}")
-    settings = {"apis": NAMES, "database_url": keys.url, "requires_key": True, **QUICK_FILES}
+    settings = {"apis": NAMES, "database_url": keys.url, "requires_key": True}
     with double_server(folder, **settings) as (client, _):
         yield client, keys
 

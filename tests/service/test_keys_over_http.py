@@ -8,7 +8,7 @@ import pytest
 
 from service.accounts.keys import Scope
 from tests.engine.routing.doubles import until
-from tests.service.conftest import ALL_APIS, QUICK_FILES, Serve, rejection
+from tests.service.conftest import ALL_APIS, Serve, rejection
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys, id_of
 
@@ -182,7 +182,7 @@ def test_each_key_has_a_partition_of_its_own_and_all_without_a_key_have_one(
     serve: Serve, translator: DoubleTranslator, keys: Keys, three_callers: list[Headers], work: Work,
     setting: str, num_partitions: int,
 ) -> None:  # fmt: skip
-    client = serve(database_url=keys.url, segment_cache=setting, **QUICK_FILES)
+    client = serve(database_url=keys.url, segment_cache=setting)
     for headers in (*three_callers, *three_callers):
         work(client, headers)
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.engine.routing.doubles import TIMEOUT_S, until
 from tests.jobs.conftest import ServeJobs, double, keys, run_job, send, serve_double
-from tests.service.conftest import ALL_APIS, QUICK_FILES, engine_server
+from tests.service.conftest import ALL_APIS, engine_server
 from tests.service.doubles import DoubleTranslator
 
 PREFIX = "/some/where"
@@ -39,7 +39,7 @@ class PrefixProxy(httpx.BaseTransport):
 def public() -> Iterator[httpx.Client]:
     """A client of the proxy."""
     with (
-        engine_server(root_path=PREFIX, **QUICK_FILES) as server,
+        engine_server(root_path=PREFIX) as server,
         httpx.Client(
             transport=PrefixProxy(server), base_url="http://public.test", timeout=TIMEOUT_S
         ) as client,

@@ -22,7 +22,7 @@ from dragoman.types import Splitting
 from tests.engine.routing.doubles import write_bundle
 from tests.jobs.conftest import run_job
 from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, NATIVE, OPENAI, Api
-from tests.service.conftest import QUICK_FILES, Run, events_of, ready_client, router_of
+from tests.service.conftest import Run, events_of, ready_client, router_of
 from tests.service.doubles import BadTranslator, open_bad
 from tests.text.protection.test_text_rules import WORDS
 
@@ -109,7 +109,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
     """Of a server whose only model copies badly."""
     bundle = write_bundle(tmp_path_factory.mktemp("models") / "tiny", "tiny-de-en")
     bad = BadTranslator(open_bundle(bundle).manifest)
-    with router_of(bad, bundle) as router, ready_client(router, **QUICK_FILES) as found:
+    with router_of(bad, bundle) as router, ready_client(router) as found:
         yield found
 
 

@@ -23,7 +23,7 @@ from service.settings.settings import load_settings
 from tests.commands.browser.servers import DOUBLE_COMMAND, Server
 from tests.engine.routing.doubles import write_bundle
 from tests.paths import ROOT
-from tests.service.conftest import QUICK_FILES, ready_client, router_of
+from tests.service.conftest import ready_client, router_of
 from tests.service.doubles import DoubleTranslator
 
 CHROMIUM = shutil.which("chromium")
@@ -71,7 +71,7 @@ def browser() -> Iterator[Browser]:
 def bundled() -> Iterator[str]:
     """Address of a server with the bundled models, which a module's tests share."""
     settings = load_settings(overrides={"models_dir": ROOT / "models"})
-    with open_router(settings) as router, ready_client(router, **QUICK_FILES, detection="on") as client:
+    with open_router(settings) as router, ready_client(router, detection="on") as client:
         yield f"{client.base_url}/"
 
 
@@ -80,7 +80,7 @@ def double_server(folder: Path, targets: Sequence[str] = ("en",), **settings: ob
     """Run a server with the double of tests/service in the engine's place; yield its address."""
     bundle = write_bundle(folder / "models" / "tiny", "tiny", ["de"], targets)
     double = DoubleTranslator(open_bundle(bundle).manifest)
-    with router_of(double, bundle) as router, ready_client(router, **QUICK_FILES, **settings) as client:
+    with router_of(double, bundle) as router, ready_client(router, **settings) as client:
         yield f"{client.base_url}/"
         double.released.set()
 

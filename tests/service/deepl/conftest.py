@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from tests.engine.routing.doubles import write_bundle
-from tests.service.conftest import QUICK_FILES, Served, double_server, models_client
+from tests.service.conftest import Served, double_server, models_client
 from tests.service.detecting_server import write_models
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
@@ -31,9 +31,7 @@ def keys(tmp_path_factory: pytest.TempPathFactory) -> Keys:
 @pytest.fixture(scope="module")
 def shared_server(keys: Keys, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server that requires keys and detects nothing, which a module's tests share."""
-    with double_server(
-        tmp_path_factory.mktemp("shared"), database_url=keys.url, requires_key=True, **QUICK_FILES
-    ) as shared:
+    with double_server(tmp_path_factory.mktemp("shared"), database_url=keys.url, requires_key=True) as shared:
         yield shared
 
 

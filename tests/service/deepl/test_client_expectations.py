@@ -12,7 +12,7 @@ import pytest
 from deepl import __main__ as deepl_command
 
 from tests.engine.routing.doubles import until, until_equal, write_bundle
-from tests.service.conftest import QUICK_FILES, models_client
+from tests.service.conftest import models_client
 from tests.service.deepl.conftest import auth_of, error_of, translate, upload
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys
@@ -34,7 +34,7 @@ def keyless(tmp_path_factory: pytest.TempPathFactory, known_keys: Keys) -> Itera
     folder = tmp_path_factory.mktemp("keyless")
     write_bundle(folder / "a", "german")
     write_bundle(folder / "b", "variants", ["en-US"], ["en-GB"])
-    settings = {"database_url": known_keys.url, "detection": "on", "preload": "a", **QUICK_FILES}
+    settings = {"database_url": known_keys.url, "detection": "on", "preload": "a"}
     with models_client(folder, **settings) as client:
         yield client
 
