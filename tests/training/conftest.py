@@ -14,9 +14,11 @@ import pytest
 from dragoman.reading.reading_file import READING_FILE
 from tests.cases import read_cases
 from tests.imports.export.conftest import run_main
+from tests.made_once import make_once
 from tests.paths import MODELS
 from training.config import Corpus, TrainingConfig
 from training.corpus import TextPair
+from training.history import History
 from training.run import train
 from training.token_corpus import IDS_DTYPE, TokenCorpus
 from training.variants.copies import copied
@@ -78,9 +80,13 @@ def recipe(tmp_path: Path, pairs: Pairs) -> Recipe:
 
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory: pytest.TempPathFactory, pairs: Pairs) -> Recipe:
-    recipe = make_recipe(tmp_path_factory.mktemp("finished"), pairs)
-    train(TrainingConfig.model_validate(recipe))
-    return recipe
+    def run(folder: Path) -> None:
+        recipe = make_recipe(folder, pairs)
+        train(TrainingConfig.model_validate(recipe))
+        (folder / "recipe.json").write_text(json.dumps(recipe), encoding="utf8")
+
+    folder = make_once(tmp_path_factory, "finished", run)
+    return dict(json.loads((folder / "recipe.json").read_text(encoding="utf8")))
 
 
 @pytest.fixture
@@ -89,6 +95,12 @@ def finished_recipe(finished: Recipe, tmp_path: Path) -> Recipe:
     recipe = copy.deepcopy(finished)
     shutil.copytree(recipe["run_dir"], tmp_path / "run")
     return recipe | {"run_dir": str(tmp_path / "run")}
+
+
+@pytest.fixture
+def no_plots(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw no history: it takes longer than so small a run."""
+    monkeypatch.setattr(History, "plot", lambda _: None)
 
 
 @pytest.fixture

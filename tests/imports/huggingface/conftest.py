@@ -7,27 +7,22 @@ from pathlib import Path
 import pytest
 
 from tests.imports.huggingface.make_models import write_marian, write_mbart, write_nllb
-
-
-def made(factory: pytest.TempPathFactory, write: Callable[..., object], **how: str) -> Path:
-    folder = factory.mktemp("made")
-    write(folder, **how)
-    return folder
+from tests.made_once import make_once
 
 
 @pytest.fixture(scope="session")
 def marian_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory, write_marian)
+    return make_once(tmp_path_factory, "marian", write_marian)
 
 
 @pytest.fixture(scope="session")
 def nllb_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory, write_nllb)
+    return make_once(tmp_path_factory, "nllb", write_nllb)
 
 
 @pytest.fixture(scope="session")
 def mbart_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return made(tmp_path_factory, write_mbart)
+    return make_once(tmp_path_factory, "mbart", write_mbart)
 
 
 @pytest.fixture

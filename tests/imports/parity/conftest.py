@@ -1,5 +1,6 @@
 """Bundles of random models, and vocabularies that are read in parts."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ import pytest
 from export.graph import projection
 from export.reference import ReferenceGraphs
 from tests.imports.parity.random_bundles import BLOCK_TOKENS, PART_TOKENS, random_model, write
+from tests.made_once import make_once
 
 Export = Callable[[dict[str, Any], str], Path]
 
@@ -16,14 +18,12 @@ Export = Callable[[dict[str, Any], str], Path]
 @pytest.fixture(scope="session")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Export:
     """Exports a random model of some shape and precision, once with the same parts and calibration."""
-    written: dict[tuple[object, ...], Path] = {}
 
     def export(shape: dict[str, Any], precision: str) -> Path:
         parts = projection.MAX_PART_TOKENS, projection.BLOCK_TOKENS
         key = (str(shape), precision, *parts, ReferenceGraphs.greedy.__name__)
-        if key not in written:
-            written[key] = write(tmp_path_factory.mktemp(precision), random_model(shape), precision)
-        return written[key]
+        name = hashlib.sha256(repr(key).encode()).hexdigest()
+        return make_once(tmp_path_factory, name, lambda folder: write(folder, random_model(shape), precision))
 
     return export
 
