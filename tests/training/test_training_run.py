@@ -18,6 +18,8 @@ from training.history import Event, History
 from training.resume import resume_points
 from training.run import train
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 
 def train_in_process(recipe: Recipe) -> Path:
     """Train; afterwards signals have their handlers again, and the environment no seed."""

@@ -19,6 +19,8 @@ from training.resume import resume_points
 from training.run import train
 from training.trunk import begin, branch, main, save
 
+pytestmark = pytest.mark.usefixtures("no_plots")
+
 
 @pytest.fixture(scope="module")
 def trained(finished: Recipe, tmp_path_factory: pytest.TempPathFactory) -> Recipe:
