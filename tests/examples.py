@@ -4,10 +4,10 @@ import os
 
 from hypothesis import settings
 
-FEWEST = 5
+FEWEST = 2
 FEW = int(os.environ.get("EXAMPLES", FEWEST))
 """Of files and requests; `make test-commands` sets more, and `make fuzz` tries any number."""
-SHARE = 4
+SHARE = 10
 """`make test` tries one of so many examples of a property; where FEW is more, all are tried."""
 
 

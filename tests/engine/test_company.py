@@ -27,7 +27,8 @@ BUNDLES: list[tuple[Path, Kernels]] = [
     *((path, "onnxruntime") for path in (FP32, INT8, MODELS / "de-en")),
     *((path, "native") for path in (INT8, MODELS / "de-en")),
 ]
-NUM_SOURCES = 12
+NUM_SOURCES, NUM_OF_LARGE_MODEL = 12, 5
+LARGE_VOCAB = 1000
 KINDS = [
     *(SearchKind(beam_size, is_shortlisted) for beam_size in (1, 4) for is_shortlisted in (False, True)),
     SearchKind(1, method=Method.FILTERED),
@@ -69,8 +70,9 @@ class Engine:
     def random_sources(self, rng: np.random.Generator, beam_size: int) -> list[Source]:
         """Mostly short, some as long as the model takes; targets from 1 token to past the first capacity."""
         longest = self.manifest.limits.max_source_tokens
-        lengths = np.minimum(1 + rng.geometric(0.08, NUM_SOURCES), longest)
-        lengths[rng.integers(NUM_SOURCES, size=2)] = longest
+        num = NUM_SOURCES if self.target.size < LARGE_VOCAB else NUM_OF_LARGE_MODEL
+        lengths = np.minimum(1 + rng.geometric(0.08, num), longest)
+        lengths[rng.integers(num, size=2)] = longest
         sources = []
         for length in lengths.tolist():
             ids = [

@@ -19,7 +19,7 @@ from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.text.xml_parser import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from tests.formats.hostile import HOSTILE, Hostile
 from tests.formats.rewriting import OPTIONS, entries, saved, texts
-from tests.linear import is_linear
+from tests.linear import SIZE, count_calls, has_linear_count
 from tests.text.markup.marked import parse
 
 LARGE = 200
@@ -58,7 +58,7 @@ def _size_bytes(content: bytes) -> int:
 def test_calls_and_memory_are_in_proportion_to_the_file(hostile: Hostile) -> None:
     content = hostile.make(LARGE)
     assert _peak_bytes(hostile, content) < FREE_BYTES + BYTES_PER_BYTE * _size_bytes(content)
-    assert is_linear(lambda n: _read(hostile, hostile.make(n)))
+    assert has_linear_count(lambda n: count_calls(lambda: _read(hostile, hostile.make(n))), SIZE)
 
 
 LONG = {

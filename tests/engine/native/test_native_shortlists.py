@@ -29,8 +29,7 @@ def selected(bundle: Bundle, shortlist: Shortlist, sources: list[list[int]]) -> 
     return [np.sort(row[is_possible]) for row, is_possible in zip(ids, logprobs > -np.inf, strict=True)]
 
 
-@pytest.mark.parametrize("max_listed", [0, 3, 40])
-@pytest.mark.parametrize("num_always", [0, 30])
+@pytest.mark.parametrize(("num_always", "max_listed"), [(0, 0), (0, 3), (30, 0), (30, 40)])
 @pytest.mark.parametrize("target_vocab", TARGET_VOCABS)
 def test_selected_candidates_are_those_of_the_shortlist(
     target_vocab: int, num_always: int, max_listed: int, exported: Export

@@ -1,5 +1,6 @@
 """Bundles of random models, and the log-probabilities of their graphs and of the models themselves."""
 
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ def write(
     return folder
 
 
+@lru_cache(maxsize=2)  # a bundle beside another one
 def open_graphs(folder: Path) -> tuple[Encoder, Decoder]:
     bundle = open_bundle(folder)
     return Encoder(bundle, SessionOptions()), Decoder(bundle, SessionOptions())

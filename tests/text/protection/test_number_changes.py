@@ -10,7 +10,7 @@ from service.text.numbers import find_numbers
 from tests.linear import is_linear
 from tests.reading.bundled import find
 
-NUM_VALUES = 10_000
+NUM_VALUES = 2_000
 GERMAN = ("Das Haus kostet %s Euro.", "Er hat %s Freunde.", "Nach %s Tagen", "(%s)", "Fast %s: viel", "%s €")
 ENGLISH = (
     "The house costs %s euros.",

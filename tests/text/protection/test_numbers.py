@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from service.text.numbers import NumberKind, find_numbers, short_numbers
 from tests.linear import is_linear
 
-NUM_VALUES = 10_000
+NUM_VALUES = 2_000
 FRAMES = (
     "%s", "(%s)", "%s.", "Das Haus kostet %s Euro.", "%s Menschen leben hier.", "Die Kennung %s ist falsch.",
     "Bitte geben Sie %s ein.", "Suchen Sie %s, bitte.", "„%s“", "Nummer: %s", "Nummer:%s", "Am %s war er da.",
