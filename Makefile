@@ -12,8 +12,10 @@ SHORTLIST ?= models/de-en/shortlist.bin
 INPUTS ?= 2000
 VENV := .venv
 BIN := $(VENV)/bin
+WORKERS ?= 2
+DISTRIBUTION ?= loadfile
 # A process that replaces one that died may wait for ever (pytest-xdist with loadfile).
-TESTS := -m "not slow" --numprocesses 2 --dist loadfile --max-worker-restart 0
+TESTS := -m "not slow" --numprocesses $(WORKERS) --dist $(DISTRIBUTION) --max-worker-restart 0
 SUITES := test-engine test-text test-formats test-service test-jobs test-import test-training test-bench
 
 .DEFAULT_GOAL := help
