@@ -1,4 +1,4 @@
-"""Arguments of the benchmarks, and the command line that a result records."""
+"""Arguments of the benchmarks, what a result records, and prepared models that are used again."""
 
 import json
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from bench.command import Command, Words, show
+from bench.models import COMPLETE, has_origin, origin_of
 from tests.paths import TINY
 
 BUNDLE = TINY / "bundle-int8"
@@ -63,3 +64,19 @@ def test_a_row_is_a_line_with_the_parts_of_its_values(capsys: pytest.CaptureFixt
     show([{"engine": "e", "ms": {"median": 1.23456, "most": 20}}, {"rate": 123456.7}])
 
     assert capsys.readouterr().out == "engine e  ms (median 1.235, most 20)\nrate 123456.7\n"
+
+
+CHECKPOINT = TINY / "checkpoint"
+
+
+def test_a_folder_that_was_not_finished_or_has_other_weights_is_made_again(tmp_path: Path) -> None:
+    origin = origin_of(str(CHECKPOINT))
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "model.safetensors").write_bytes(b"other weights")
+    assert not has_origin(tmp_path, origin)
+
+    (tmp_path / COMPLETE).write_text(origin, encoding="utf8")
+
+    found = [has_origin(tmp_path, one) for one in (origin, origin_of(str(other)), origin_of("opus-size"))]
+    assert found == [True, False, False]

@@ -1,10 +1,14 @@
-"""Random values, and what is reported of their translations."""
+"""Random values, everyday words and invented ones, and what is reported of their translations."""
 
+import lzma
 import re
+from pathlib import Path
 from random import Random
 
 import pytest
 
+from bench.everyday import Trial, read_trials
+from bench.invented import invented_words, read_known
 from bench.numbers import FRAMES, Value, ValueOutcome, draw_value, judge, translate_values
 from tests.paths import MODELS
 
@@ -35,7 +39,7 @@ def test_a_value_that_is_gone_was_reported_or_changed_silently() -> None:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    "num_values", [pytest.param(100, id="some"), pytest.param(10_000, id="all", marks=pytest.mark.slow)]
+    "num_values", [pytest.param(30, id="some"), pytest.param(10_000, id="all", marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("pair", [("de", "en"), ("en", "de")], ids="-".join)
 def test_no_random_value_changes_silently(pair: tuple[str, str], num_values: int) -> None:
@@ -43,3 +47,54 @@ def test_no_random_value_changes_silently(pair: tuple[str, str], num_values: int
     trials = translate_values(MODELS / "-".join(pair), pair, num_values)
 
     assert [trial for trial in trials if trial.outcome is ValueOutcome.CHANGED] == []
+
+
+TRIALS = [trial for language in ("de", "en") for trial in read_trials(language)]
+
+
+def test_no_trial_is_right_without_a_translation() -> None:
+    assert TRIALS
+    assert [trial for trial in TRIALS if trial.is_right("")] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected", "translation", "is_right"),
+    [
+        ("nouns", "pot|saucepan", "Where's the pot?", True),
+        ("nouns", "pot|saucepan", "Where's the spot?", False),
+        ("nouns", "pot|saucepan", "Where's the pottery?", False),
+        ("names", "Fritz!Box", "I use the Fritz!Box by AVM.", True),
+        ("interface", "Inbox", "Inbox", True),
+        ("interface", "Inbox", "inbox", False),
+        ("interface", "Inbox", "Inbox.", False),
+        ("interface", "Forgot password?", "Forgot password?", True),
+        ("pronouns", r"(?<=[.?!] )(Er)", "Ich habe einen Tisch. Er ist neu.", True),
+        ("pronouns", r"(?<=[.?!] )(Er)", "Er ist neu. Es ist ein Tisch.", False),
+        ("address", "", "Setz dich. Bist du müde?", True),
+        ("address", "", "Setzen Sie sich. Bist du müde?", False),
+    ],
+)
+def test_a_translation_is_right_if_it_has_what_is_expected(
+    name: str, expected: str, translation: str, *, is_right: bool
+) -> None:
+    assert Trial(name, "de", "Sit down. Are you tired?", expected).is_right(translation) is is_right
+
+
+KNOWN = {"haus", "tür", "schlüssel", "arbeit", "zimmer", "der", "die"}
+
+
+@pytest.mark.parametrize("word", ["Hausarbeit", "Arbeitszimmer", "der", "Tür", "Bodiam"])
+def test_a_known_word_a_compound_and_a_word_of_the_source_are_not_invented(word: str) -> None:
+    assert invented_words("The house of Bodiam", word, KNOWN) == []
+
+
+@pytest.mark.parametrize("word", ["Hausfrau", "Zimmerling", "Schlüsselxyz", "Ader"])
+def test_other_words_are_invented(word: str) -> None:
+    assert invented_words("The house", f"Der {word} die 7.", KNOWN) == [word.lower()]
+
+
+def test_known_words_come_from_a_column_of_files_that_may_be_packed(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("tag\tDas Haus, das Haus\tthe house\n", "utf-8")
+    (tmp_path / "b.tsv.xz").write_bytes(lzma.compress("tag\tdie Tür die Tür einmal\tthe door\n".encode()))
+
+    assert read_known([tmp_path / "a.tsv", tmp_path / "b.tsv.xz"], 1) == {"das", "haus", "die", "tür"}

@@ -1,17 +1,17 @@
 """`python -m export.confidence` on the tiny bundle."""
 
 import json
-import subprocess
-import sys
+import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dragoman import Translator
 from dragoman.bundle import open_bundle
 from export.bundle import ExportError
 from export.confidence import main, read_line_pairs
-from export.confidence_fit import ORIGIN_FIELD
+from export.confidence_fit import MIN_OF_EACH, ORIGIN_FIELD, Example, fit_confidence, logistic_regression
 from tests.imports.export.conftest import RunMain
 from tests.paths import TINY
 
@@ -27,14 +27,13 @@ def text(tmp_path: Path) -> tuple[Path, Path]:
 
 
 def test_the_command_writes_a_map_that_separates_good_translations_from_others(
-    bundle: Path, text: tuple[Path, Path]
+    bundle: Path, text: tuple[Path, Path], run_main: RunMain
 ) -> None:
     before = json.loads((bundle / "manifest.json").read_text(encoding="utf8"))
 
-    command = [sys.executable, "-m", "export.confidence", str(bundle), "--pairs", *map(str, text)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_main(main, bundle, "--pairs", *text)
 
-    assert done.returncode == 0, done.stderr
+    assert done.status == 0, done.errors
     after = json.loads((bundle / "manifest.json").read_text(encoding="utf8"))
     assert after.pop("confidence")["logprob"] > 0
     facts = after["origin"].pop(ORIGIN_FIELD)
@@ -95,3 +94,69 @@ def test_files_of_different_length_are_rejected_with_both_counts(tmp_path: Path)
 
     with pytest.raises(ExportError, match=r"a\.de has 2 lines, but .*a\.en has 1"):
         read_line_pairs(source, target, "all")
+
+
+def drawn(count: int, logprob: float, length: float, shortness: float) -> list[Example]:
+    """Examples whose goodness is drawn with the given weights; the usual length ratio is 1."""
+    rng = np.random.default_rng(1)
+    examples = []
+    for _ in range(count):
+        source, ratio = int(rng.integers(10, 300)), math.exp(rng.normal(0, 0.3))
+        target, mean_logprob = max(1, round(source * ratio)), -float(rng.exponential(0.5))
+        short = max(0.0, math.log(source / target))
+        log_odds = -3 + logprob * mean_logprob + length * math.log(source) + shortness * short
+        is_good = bool(rng.random() < 1 / (1 + math.exp(-log_odds)))
+        examples.append(Example(source, target, mean_logprob, is_good))
+    return examples
+
+
+def test_the_weights_that_made_the_examples_are_found() -> None:
+    fitted = fit_confidence(drawn(20_000, logprob=4.0, length=1.2, shortness=-2.0))
+
+    assert fitted.intercept == pytest.approx(-3, abs=0.25)
+    assert fitted.logprob == pytest.approx(4.0, abs=0.25)
+    assert fitted.source_length == pytest.approx(1.2, abs=0.1)
+    assert fitted.shortfall == pytest.approx(-2.0, abs=0.25)
+    assert fitted.length_ratio == pytest.approx(1, abs=0.02)
+    assert (fitted.min_source_characters, fitted.max_source_characters) == (10, 299)
+
+
+def test_on_average_the_confidence_is_the_share_of_good_translations() -> None:
+    examples = drawn(2000, logprob=4.0, length=1.2, shortness=-2.0)
+    fitted = fit_confidence(examples)
+
+    confidences = [
+        math.exp(fitted.log_confidence(one.source_characters, one.target_characters, one.mean_logprob))
+        for one in examples
+    ]
+
+    assert np.mean(confidences) == pytest.approx(np.mean([one.is_good for one in examples]), abs=1e-3)
+
+
+def test_a_short_target_that_would_raise_the_confidence_is_left_out_of_the_map() -> None:
+    assert fit_confidence(drawn(3000, logprob=4.0, length=1.2, shortness=3.0)).shortfall == 0.0
+
+
+def test_a_log_probability_that_would_lower_the_confidence_is_rejected() -> None:
+    with pytest.raises(ExportError, match=r"no confidence map fits.*logprob is -[\d.]+, but must be above 0"):
+        fit_confidence(drawn(3000, logprob=-2.0, length=0.5, shortness=0.0))
+
+
+def test_too_few_good_or_other_translations_are_rejected() -> None:
+    example = Example(20, 20, -0.1, is_good=True)
+    others = [Example(20, 20, -1.0, is_good=False)] * (MIN_OF_EACH - 1)
+
+    with pytest.raises(ExportError, match=r"50 translations are good and 19 are not; .* at least 20 of each"):
+        fit_confidence([example] * 50 + others)
+    with pytest.raises(ExportError, match="0 translations are good and 0 are not"):
+        fit_confidence([])
+
+
+def test_separable_examples_and_constant_features_have_finite_weights() -> None:
+    features = np.array([[-1.0, 3.0], [-2.0, 3.0], [-5.0, 3.0], [-6.0, 3.0]])
+
+    weights = logistic_regression(features, np.array([1.0, 1.0, 0.0, 0.0]))
+
+    assert np.isfinite(weights).all()
+    assert weights[1] > 0
+    assert weights[2] == 0

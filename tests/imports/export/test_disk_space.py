@@ -1,10 +1,14 @@
-"""An export that does not fit on the disk is rejected before anything is written."""
+"""An export that does not fit on the disk is rejected before anything is written; batches fit into memory."""
 
 import shutil
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from export.calibration import BATCH_SOURCES, BATCH_TOKENS, batches
 from export.disk_space import NotEnoughSpace, check_space, estimated_bytes
 from export.model_config import ModelConfig
 from export.run import ExportOptions, export_model
@@ -46,3 +50,22 @@ def test_nothing_is_written_to_a_full_disk(tmp_path: Path, monkeypatch: pytest.M
         export_model(ExportOptions(str(CHECKPOINT), tmp_path / "new" / "de-en"), print)
 
     assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.integers(1, 2 * BATCH_TOKENS)))
+def test_batches_are_all_items_in_order_within_the_limits(lengths: list[int]) -> None:
+    found = [list(batch) for batch in batches(lengths, lambda length: length)]
+
+    assert [length for batch in found for length in batch] == lengths
+    for batch in found:
+        assert 1 <= len(batch) <= BATCH_SOURCES
+        assert len(batch) == 1 or len(batch) * max(batch) <= BATCH_TOKENS
+
+
+@given(st.lists(st.integers(1, BATCH_TOKENS), min_size=2).map(sorted))
+def test_a_batch_ends_only_where_the_next_item_would_exceed_a_limit(lengths: list[int]) -> None:
+    found = [list(batch) for batch in batches(lengths, lambda length: length)]
+
+    for batch, following in pairwise(found):
+        grown = [*batch, following[0]]
+        assert len(grown) > BATCH_SOURCES or len(grown) * max(grown) > BATCH_TOKENS

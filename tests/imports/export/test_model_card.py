@@ -1,21 +1,18 @@
 """The model card shows every run and score of a manifest, and its quick start works."""
 
 import dataclasses
-import os
 import re
-import shutil
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from dragoman.bundle import read_bundle
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import Manifest
+from export.markdown import cell, table
 from export.model_card import CardSection, architecture_line, read_known_limits, render_card
 from tests.paths import ROOT
 
@@ -166,34 +163,6 @@ def code_of(card: str, language: str) -> str:
     return found[1]
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A folder whose models/ has the tiny bundle, by its name."""
-    shutil.copytree(TINY / "bundle-int8", tmp_path / "models" / TINY_MANIFEST.name)
-    return tmp_path
-
-
-def run(command: list[str], folder: Path) -> str:
-    """What is printed, with this tree's own packages."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
-
-
-def test_the_quick_starts_python_runs_unchanged(folder: Path) -> None:
-    code = code_of(render_card(TINY_MANIFEST, "Many."), "python")
-
-    assert run([sys.executable, "-c", code], folder)
-
-
-def test_the_quick_starts_command_runs_unchanged(folder: Path) -> None:
-    command = code_of(render_card(TINY_MANIFEST, "Many."), "sh").replace(
-        "| dragoman ", f"| {sys.executable} -m service "
-    )
-
-    assert run(["/bin/bash", "-c", command], folder)
-
-
 def test_the_quick_start_names_the_pair_of_a_multilingual_bundle_and_quotes_for_the_shell() -> None:
     sources = {code: SourceLanguage((), (), (3,)) for code in ("nl", "de")}
     targets = {code: TargetLanguage((), (), (2,)) for code in ("de", "en")}
@@ -206,3 +175,50 @@ def test_the_quick_start_names_the_pair_of_a_multilingual_bundle_and_quotes_for_
     assert 'translate("...", pair=Pair("nl", "de"))' in python
     assert 'Translator.open("models/it\'s $HOME")' in python
     compile(python, "card", "exec")
+
+
+PARSER = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+TEXT = st.text(
+    st.one_of(
+        st.sampled_from("|\\`*_[]()<>~&;#!:-+a1 \n$ü"),
+        st.characters(codec="utf-8", exclude_categories=["Cc"]),
+    )
+)
+
+
+def shown(markdown: str) -> list[list[str]]:
+    """Rows of the only table, the head first, as a reader sees them; nothing but text is allowed in cells."""
+    rows: list[list[str]] = []
+    for token in PARSER.parse(markdown):
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type == "inline":
+            children = token.children or []
+            assert {child.type for child in children} <= {"text", "text_special"}, markdown
+            rows[-1].append("".join(child.content for child in children))
+        else:
+            assert token.type.startswith(("table", "thead", "tbody", "tr_", "th_", "td_")), markdown
+    return rows
+
+
+@given(st.lists(st.tuples(TEXT, TEXT), min_size=1, max_size=3))
+def test_cells_render_as_their_text_with_single_spaces(rows: list[tuple[str, str]]) -> None:
+    expected = [[" ".join(text.split()) for text in row] for row in rows]
+
+    assert shown(table(("a", "b"), rows)) == [["a", "b"], *expected]
+
+
+def test_markdown_and_html_syntax_in_a_cell_is_escaped() -> None:
+    text = "a | b <b>c</b> *d* _e_ `f` [g](h) ~~i~~ &amp; \\| ![j](k)"
+
+    assert shown(table(("", ""), [(text, "last")]))[1] == [text, "last"]
+
+
+def test_an_emoji_name_in_a_cell_is_escaped() -> None:
+    assert cell(":smile: at 12:30:45") == "\\:smile: at 12\\:30:45"
+
+
+def test_plain_characters_in_a_cell_are_not_escaped() -> None:
+    plain = "Intel(R) Xeon(R) (x86_64), 2 threads, torch 2.13.0+cpu; CC BY-SA 3.0/4.0: free!"
+
+    assert cell(plain) == plain
