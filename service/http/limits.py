@@ -13,7 +13,8 @@ from service.accounts.keys import ANONYMOUS
 from service.accounts.rates import identity_of, network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind
 from service.http.request_bodies import SPOOLED_FILES
-from service.http.uploads import UPLOAD, TrackedUpload, UploadLimits, Uploads, announced_bytes
+from service.http.uploads import UPLOAD, TrackedUpload, Uploads, announced_bytes
+from service.settings.settings import Settings
 from service.work.shares import ClientCounts, current_client, exceeds_share
 
 MIN_BYTES_PER_S = 16 * 1024
@@ -27,22 +28,13 @@ CLOSE: Mapping[str, str] = {"Connection": "close"}
 class BodyLimits:
     """Limits of the body of one request, and of all bodies being received."""
 
-    max_body_bytes: int
-    max_document_bytes: int
-    timeout_s: float
-    """Maximum seconds to wait for the whole body."""
+    settings: Settings
     document_paths: frozenset[str] = frozenset()
     """Paths that accept files. One that ends with `/` stands for all paths below it."""
     streamed_paths: Mapping[str, int] = field(default_factory=dict)
     """Paths whose bodies are read as they arrive, with the maximum bytes of each. A client may pause
-    for up to `timeout_s` between two pieces; all its pauses together may exceed the time that its bytes take
-    at `MIN_BYTES_PER_S` by at most `timeout_s`."""
-    uploads: UploadLimits = field(default_factory=UploadLimits)
-    """Limits of bodies with files, over all running requests."""
-    max_bodies: int = 256
-    """Maximum number of partly received bodies of all clients."""
-    max_bodies_of_address: int = 64
-    """Maximum number of partly received bodies of one address."""
+    for up to `client_timeout_s` between two pieces; all its pauses together may exceed the time that its
+    bytes take at `MIN_BYTES_PER_S` by at most `client_timeout_s`."""
 
     def has_files(self, path: str) -> bool:
         return path in self.streamed_paths or self._accepts_documents(path)
@@ -50,7 +42,8 @@ class BodyLimits:
     def max_bytes(self, path: str) -> int:
         if path in self.streamed_paths:
             return self.streamed_paths[path]
-        return self.max_document_bytes if self._accepts_documents(path) else self.max_body_bytes
+        settings = self.settings
+        return settings.max_document_bytes if self._accepts_documents(path) else settings.max_body_bytes
 
     def _accepts_documents(self, path: str) -> bool:
         return path in self.document_paths or any(
@@ -70,7 +63,7 @@ class BodyLimitMiddleware:
         self.limits = limits
         self.forms = forms
         self._bodies = _BodyCounter(limits)
-        self._uploads = Uploads(limits.uploads)
+        self._uploads = Uploads(limits.settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -109,11 +102,12 @@ class _BodyCounter:
 
     def enter(self, network: str) -> None:
         """Count one more body; raise an ApiError if there are too many."""
+        settings = self.limits.settings
         used, total = self.by_network[network], self.by_network.total()
-        if total >= self.limits.max_bodies:
+        if total >= settings.max_bodies:
             problem = f"the limit of {total} uploads in progress is reached; try again later"
-        elif used >= self.limits.max_bodies_of_address or (
-            used and exceeds_share(used + 1, total + 1, self.limits.max_bodies)
+        elif used >= settings.max_bodies_of_address or (
+            used and exceeds_share(used + 1, total + 1, settings.max_bodies)
         ):
             problem = f"the limit of {used} uploads in progress from this address is reached; try again later"
         else:
@@ -134,9 +128,9 @@ class _BodyReceiver:
         self._send = send
         self._is_answered = False
         self._most_bytes = limits.max_bytes(path)
-        self._timeout_s = limits.timeout_s
+        self._timeout_s = limits.settings.client_timeout_s
         # Only waits for the client count, not the time that the server takes to process a piece.
-        self._remaining_wait_s = limits.timeout_s
+        self._remaining_wait_s = self._timeout_s
         self._least_bytes_per_s = MIN_BYTES_PER_S if path in limits.streamed_paths else None
         self._num_bytes = 0
         self._network: str | None = None

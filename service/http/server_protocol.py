@@ -8,7 +8,6 @@ import signal
 import socket
 from asyncio import TimerHandle, Transport
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from types import FrameType
 from typing import Any, Protocol
@@ -21,6 +20,8 @@ from uvicorn.server import ServerState
 
 from service.accounts.rates import network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, error_response
+from service.settings.groups import NetworkSettings
+from service.settings.settings import Settings
 from service.work.shares import ClientCounts, exceeds_share
 
 MAX_HEAD_BYTES = 16 * 1024
@@ -103,20 +104,6 @@ CLOSE_GRACE_S = 5
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class ConnectionLimits:
-    """Limits of the connections of one process."""
-
-    timeout_s: float
-    """Maximum seconds to wait for a request's head, and for a client to read some of its response."""
-    max_connections: int
-    max_connections_of_address: int
-    trusted_proxies: str
-    """Addresses and networks that may have all connections, separated by commas."""
-    num_of: ClientCounts = field(default_factory=ClientCounts)
-    """Numbers of open connections, by address or network."""
-
-
 class TrustedAddresses(Protocol):
     """The addresses of trusted proxies, as uvicorn reads them."""
 
@@ -128,8 +115,10 @@ class BoundedProtocol(H11Protocol):
     request's head, and for a client to read its response.
     """
 
-    limits: ConnectionLimits
+    settings: Settings
     trusted: TrustedAddresses
+    num_of: ClientCounts
+    """Numbers of open connections, by address or network."""
 
     def __init__(
         self,
@@ -153,17 +142,17 @@ class BoundedProtocol(H11Protocol):
             self.client = UNIX_CLIENT
         self._start_request_timer()
         host = self.client[0]
-        if len(self.connections) > self.limits.max_connections:
-            problem = f"the limit of {self.limits.max_connections} connections is reached; try again later"
+        if len(self.connections) > self.settings.max_connections:
+            problem = f"the limit of {self.settings.max_connections} connections is reached; try again later"
         elif host in self.trusted:
             return
         else:
             self._network = network_of(host)
-            self.limits.num_of.add(self._network, 1)
-            used = self.limits.num_of[self._network]
+            self.num_of.add(self._network, 1)
+            used = self.num_of[self._network]
             if used == 1 or not (
-                used > self.limits.max_connections_of_address
-                or exceeds_share(used, len(self.connections), self.limits.max_connections)
+                used > self.settings.max_connections_of_address
+                or exceeds_share(used, len(self.connections), self.settings.max_connections)
             ):
                 return
             problem = f"the limit of {used - 1} connections from this address is reached; close or reuse some"
@@ -212,7 +201,7 @@ class BoundedProtocol(H11Protocol):
         self._stop_request_timer()
         self._stop_read_timer()
         if self._network is not None:
-            self.limits.num_of.add(self._network, -1)
+            self.num_of.add(self._network, -1)
         super().connection_lost(exc)
 
     def _respond_with_error(self, error: ApiError) -> None:
@@ -244,7 +233,7 @@ class BoundedProtocol(H11Protocol):
 
     def _start_request_timer(self) -> None:
         self._stop_request_timer()
-        self._request_timer = self.loop.call_later(self.limits.timeout_s, self._close)
+        self._request_timer = self.loop.call_later(self.settings.client_timeout_s, self._close)
 
     def _stop_request_timer(self) -> None:
         if self._request_timer is not None:
@@ -253,7 +242,7 @@ class BoundedProtocol(H11Protocol):
 
     def _start_read_timer(self) -> None:
         if self._read_timer is None:
-            self._read_timer = self.loop.call_later(self.limits.timeout_s, self.transport.abort)
+            self._read_timer = self.loop.call_later(self.settings.client_timeout_s, self.transport.abort)
 
     def _stop_read_timer(self) -> None:
         if self._read_timer is not None:
@@ -261,28 +250,18 @@ class BoundedProtocol(H11Protocol):
             self._read_timer = None
 
 
-def bounded_protocol(connection_limits: ConnectionLimits) -> type[H11Protocol]:
-    """Return a protocol class with these limits, which all connections of one event loop share."""
+def bounded_protocol(server_settings: Settings) -> type[H11Protocol]:
+    """Return a protocol class with the limits of the settings, which all connections of a loop share."""
 
     async def app(*_: object) -> None:
         """Do nothing: only the middleware's reading of the setting is used, which is uvicorn's own."""
 
     class LimitedProtocol(BoundedProtocol):
-        limits = connection_limits
-        trusted = ProxyHeadersMiddleware(app, connection_limits.trusted_proxies).trusted_hosts
+        settings = server_settings
+        trusted = ProxyHeadersMiddleware(app, server_settings.trusted_proxies).trusted_hosts
+        num_of = ClientCounts()
 
     return LimitedProtocol
-
-
-@dataclass(frozen=True, slots=True)
-class ShutdownOptions:
-    """Delays and callback of a server's stop."""
-
-    drain_s: float
-    """Seconds for which the server continues to listen after SIGTERM."""
-    timeout_s: float
-    """Maximum seconds for which it then waits for running requests."""
-    start_draining: Callable[[], None]
 
 
 class DrainingServer(uvicorn.Server):
@@ -291,30 +270,33 @@ class DrainingServer(uvicorn.Server):
     Load balancers check readiness only now and then, and would otherwise find a closed port first.
     """
 
-    def __init__(self, config: uvicorn.Config, stopping: ShutdownOptions) -> None:
+    def __init__(
+        self, config: uvicorn.Config, settings: NetworkSettings, start_draining: Callable[[], None]
+    ) -> None:
         # A request whose connection is closed ends by itself; uvicorn cancels one that does not.
-        config.timeout_graceful_shutdown = math.ceil(stopping.timeout_s) + CLOSE_GRACE_S
+        config.timeout_graceful_shutdown = math.ceil(settings.stop_timeout_s) + CLOSE_GRACE_S
         super().__init__(config)
-        self._stopping = stopping
+        self._settings = settings
+        self._start_draining = start_draining
         self._is_draining = False
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Handle a signal; a second one, or an interrupt from the keyboard, stops without delay."""
-        if sig != signal.SIGTERM or self._is_draining or not self._stopping.drain_s:
-            self._stopping.start_draining()  # responses without an end check this
+        if sig != signal.SIGTERM or self._is_draining or not self._settings.drain_s:
+            self._start_draining()  # responses without an end check this
             super().handle_exit(sig, frame)
             return
         self._is_draining = True
         # A kept-alive connection then ends with a response, and not with a reset in the middle of a request.
         self.config.encoded_headers = [*self.config.encoded_headers, (b"connection", b"close")]
-        self._stopping.start_draining()
+        self._start_draining()
         loop = asyncio.get_running_loop()
         # A signal handler is not a callback of the loop, which may be asleep: only this call wakes it.
-        loop.call_soon_threadsafe(loop.call_later, self._stopping.drain_s, super().handle_exit, sig, frame)
+        loop.call_soon_threadsafe(loop.call_later, self._settings.drain_s, super().handle_exit, sig, frame)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         loop = asyncio.get_running_loop()
-        close_timer = loop.call_later(self._stopping.timeout_s, self._close_connections)
+        close_timer = loop.call_later(self._settings.stop_timeout_s, self._close_connections)
         try:
             await super().shutdown(sockets)
         finally:
@@ -325,7 +307,7 @@ class DrainingServer(uvicorn.Server):
         logger.warning(
             "closing %d connections that are still open %g s after the shutdown began",
             len(connections),
-            self._stopping.timeout_s,
+            self._settings.stop_timeout_s,
         )
         for connection in connections:
             if connection.transport is not None:

@@ -8,6 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from service.http.errors import CLIENT_GONE
+from service.settings.groups import TelemetrySettings
 from service.telemetry.counters import RequestCounters
 from service.telemetry.request_record import (
     RequestRecord,
@@ -27,23 +28,13 @@ FAILED = 500
 logger = logging.getLogger("service.access")
 
 
-@dataclass(frozen=True, slots=True)
-class RequestLogOptions:
-    """Optional parts of a request's line in the log."""
-
-    addresses: bool = False
-    """Whether to log the client's address."""
-    texts: bool = False
-    """Whether to log the texts to translate, in a separate line of level debug."""
-
-
 @dataclass(slots=True, eq=False)
 class TelemetryMiddleware:
     """ASGI middleware around all others. Returns the request's id in a response header."""
 
     app: ASGIApp
     counters: RequestCounters
-    options: RequestLogOptions
+    settings: TelemetrySettings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -84,9 +75,9 @@ class TelemetryMiddleware:
             "api": api_of(scope),
             "characters": record.characters,
         }
-        if self.options.addresses and scope.get("client"):
+        if self.settings.log_addresses and scope.get("client"):
             fields["address"] = scope["client"][0]
         level = logging.DEBUG if route_of(scope) in QUIET_ROUTES else logging.INFO
         logger.log(level, "request", extra={"fields": fields})
-        if self.options.texts and record.texts:
+        if self.settings.log_texts and record.texts:
             logger.debug("texts", extra={"fields": {"texts": list(record.texts)}})

@@ -14,6 +14,7 @@ from starlette.types import Scope
 from service.accounts.keys import ANONYMOUS, Caller
 from service.accounts.rates import identity_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind
+from service.settings.groups import JobSettings
 from service.work.shares import ClientCounts, exceeds_share
 
 UPLOAD = "upload"
@@ -22,19 +23,14 @@ STRANGER_PARTS = 4
 """An address has this part of a client's share until the request is authenticated."""
 
 
-@dataclass(frozen=True, slots=True)
-class UploadLimits:
-    """Maximum bytes of bodies with files that have no response yet. A body is always accepted alone."""
-
-    max_bytes: int = 512 * 2**20
-    max_bytes_of_client: int = 128 * 2**20
-
-
 @dataclass(slots=True)
 class Uploads:
-    """Counts the bytes of bodies in progress. For one event loop."""
+    """Counts the bytes of bodies with files that have no response yet. For one event loop.
 
-    limits: UploadLimits
+    A body is always accepted alone.
+    """
+
+    limits: JobSettings
     by_client: ClientCounts = field(default_factory=ClientCounts)
 
     @contextmanager
@@ -42,7 +38,7 @@ class Uploads:
         """Count the body of a request until the block ends, which includes its response."""
         address = scope.get("client")
         identity = identity_of(ANONYMOUS, "" if address is None else address[0])
-        max_bytes = self.limits.max_bytes_of_client // STRANGER_PARTS
+        max_bytes = self.limits.max_uploads_bytes_of_client // STRANGER_PARTS
         upload = TrackedUpload(self, announced_bytes(scope), f"stranger {identity}", max_bytes)
         try:
             yield upload
@@ -58,7 +54,7 @@ class Uploads:
                 f"{max_bytes_of_client} bytes; retry when they have finished"
             )
             raise ApiError(ErrorKind.OVERLOADED, problem, headers={**RETRY_AFTER, "Connection": "close"})
-        max_bytes = self.limits.max_bytes
+        max_bytes = self.limits.max_uploads_bytes
         if total > num_own and exceeds_share(client_bytes + num_new, total + num_new, max_bytes):
             problem = (
                 f"all uploads in progress have {total - num_own} of at most {max_bytes} bytes, and what is "
@@ -85,7 +81,7 @@ class TrackedUpload:
         """
         self.uploads.by_client.add(self.client, -self.num_bytes)
         self.client = caller.client
-        self.max_bytes_of_client = self.uploads.limits.max_bytes_of_client
+        self.max_bytes_of_client = self.uploads.limits.max_uploads_bytes_of_client
         self.uploads.by_client.add(self.client, self.num_bytes)
         if caller.key_id is not None:
             self.grow_to(self.announced_bytes)

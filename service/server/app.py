@@ -22,13 +22,11 @@ from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.store import GlossaryLimits, GlossaryStore
 from service.http.authentication import Authenticator
 from service.http.discovery import document_routes
-from service.http.errors import SafeJSONResponse, UnexpectedErrors, install_error_handlers
+from service.http.errors import ErrorForms, SafeJSONResponse, UnexpectedErrors, install_error_handlers
 from service.http.head_requests import HeadRequests
 from service.http.limits import BodyLimitMiddleware, BodyLimits
 from service.http.paths import SlashRemover
 from service.http.request_scope import RequestScopes
-from service.http.telemetry_middleware import RequestLogOptions
-from service.http.uploads import UploadLimits
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService, open_job_service
 from service.jobs.job_storage import JobStorage, ScratchFolder, open_job_storage
@@ -37,7 +35,7 @@ from service.memories.store import MemoryStore
 from service.models.engine import client_file_limits
 from service.models.watcher import ModelWatcher
 from service.page.routes import page_options, page_routes
-from service.server.telemetry import Telemetry, TelemetryOptions
+from service.server.telemetry import Telemetry, metrics_routes
 from service.settings.groups import ApiSettings, split_names
 from service.settings.settings import Settings
 from service.translation.cache_partitions import CachePartitioning
@@ -68,7 +66,7 @@ def create_app(
         StoreError: the database of accounts cannot be used.
         SettingsError: there is no folder for jobs.
     """
-    telemetry = telemetry or Telemetry(telemetry_options(settings))
+    telemetry = telemetry or Telemetry()
     rates = RateLimiter.open(settings.rate_storage_url, settings.rate_limit)
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
     inference = Inference(router, settings.request_timeout_s, preloaded)
@@ -110,7 +108,7 @@ def create_app(
                     yield
                 tasks.cancel_scope.cancel()
         await rates.close()
-        await run_in_thread(telemetry.close)
+        await run_in_thread(telemetry.tracing.close)
 
     requires_key = settings.discovery_access == "key"
     authenticator = Authenticator(accounts, rates)
@@ -137,17 +135,10 @@ def create_app(
         app.include_router(api.routes)
     app.state.readiness = readiness
     app.include_router(health_routes(app.state.readiness))
-    app.include_router(telemetry.routes(inference, authenticator))
+    metrics = telemetry.metrics(inference, settings.memory_budget_bytes)
+    app.include_router(metrics_routes(metrics, authenticator, settings))
     app.include_router(page_routes(page_options(settings, has_jobs=jobs is not None)))
     return app
-
-
-def telemetry_options(settings: Settings) -> TelemetryOptions:
-    """Return the telemetry options that the settings define."""
-    lines = RequestLogOptions(settings.log_addresses, settings.log_texts)
-    return TelemetryOptions(
-        settings.metrics_access, lines, settings.otlp_endpoint, settings.memory_budget_bytes
-    )
 
 
 def _open_glossaries(
@@ -217,20 +208,13 @@ def _add_middleware(
     app: FastAPI, settings: Settings, apis: Sequence[ApiDefinition], telemetry: Telemetry
 ) -> None:
     """Add error handlers and middleware; the middleware added last sees a request first."""
-    forms = telemetry.error_forms(api.errors for api in apis if api.errors is not None)
+    others = tuple(api.errors for api in apis if api.errors is not None)
+    forms = ErrorForms(others, telemetry.requests.rejections.add)
     install_error_handlers(app, forms)
     limits = BodyLimits(
-        settings.max_body_bytes,
-        settings.max_document_bytes,
-        settings.client_timeout_s,
+        settings,
         frozenset[str]().union(*(api.document_paths for api in apis)),
         {path: most for api in apis for path, most in api.streamed_paths.items()},
-        uploads=UploadLimits(
-            settings.max_uploads_bytes,
-            settings.max_uploads_bytes_of_client,
-        ),
-        max_bodies=settings.max_bodies,
-        max_bodies_of_address=settings.max_bodies_of_address,
     )
     app.add_middleware(
         RequestScopes, forms=forms, timeout_s=settings.request_timeout_s, is_untimed=limits.has_files
@@ -247,4 +231,4 @@ def _add_middleware(
             expose_headers=["X-Request-ID"],
         )
     app.add_middleware(SlashRemover)
-    telemetry.surround(app)
+    telemetry.surround(app, settings)

@@ -15,9 +15,9 @@ from fastapi import FastAPI
 
 from dragoman.graphs.process_memory import c_function
 from dragoman.routing.router import Router
-from service.http.server_protocol import ConnectionLimits, DrainingServer, ShutdownOptions, bounded_protocol
+from service.http.server_protocol import DrainingServer, bounded_protocol
 from service.models.engine import open_router, preloaded
-from service.server.app import create_app, telemetry_options
+from service.server.app import create_app
 from service.server.processes import EXIT_NOT_STARTED, Processes, end
 from service.server.shared import load_shared, num_processes, shared_settings
 from service.server.sockets import open_sockets
@@ -25,6 +25,7 @@ from service.server.telemetry import Telemetry
 from service.settings.groups import NetworkSettings
 from service.settings.settings import Settings, log_ignored_variables
 from service.telemetry.logs import configure_logs
+from service.telemetry.tracing_setup import open_tracing
 
 logger = logging.getLogger(__name__)
 KEEP_ALIVE_S = 75
@@ -60,7 +61,7 @@ def serve(settings: Settings) -> None:
     log_ignored_variables()
     # Warnings of the form parser may quote a client's text.
     logging.getLogger("python_multipart").setLevel(logging.CRITICAL)
-    telemetry = Telemetry.open(telemetry_options(settings))
+    telemetry = Telemetry(open_tracing(settings.otlp_endpoint))
     # Uvicorn raises the signal again after it has stopped; a requested stop is no failure, so exit with 0.
     signal.signal(signal.SIGTERM, end)
     if settings.uds is None and not settings.reuse_port and _is_port_in_use(settings):
@@ -103,12 +104,6 @@ def _run(
 
 def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
     """Return the server that listens for an application's clients."""
-    limits = ConnectionLimits(
-        settings.client_timeout_s,
-        settings.max_connections,
-        settings.max_connections_of_address,
-        settings.trusted_proxies,
-    )
     config = uvicorn.Config(
         app,
         host=settings.host,
@@ -118,11 +113,10 @@ def create_server(app: FastAPI, settings: Settings) -> DrainingServer:
         ws="none",
         loop="asyncio",  # never uvloop, even if it is installed: docs/explanation/decisions/engine.md
         timeout_keep_alive=KEEP_ALIVE_S,
-        http=bounded_protocol(limits),
+        http=bounded_protocol(settings),
         forwarded_allow_ips=settings.trusted_proxies,
     )
-    start_draining = app.state.readiness.start_draining
-    return DrainingServer(config, ShutdownOptions(settings.drain_s, settings.stop_timeout_s, start_draining))
+    return DrainingServer(config, settings, app.state.readiness.start_draining)
 
 
 def describe_start(models: Sequence[str], preloaded_models: Sequence[str], settings: NetworkSettings) -> str:

@@ -17,12 +17,13 @@ from service.accounts.database import Database
 from service.accounts.keys import ANONYMOUS, DEFAULT_SCOPES, NO_LIMITS, Caller
 from service.api.native.jobs.routes import RangeNotSatisfiable, requested_part
 from service.http.errors import ApiError, ErrorKind
-from service.http.uploads import TrackedUpload, UploadLimits, Uploads
+from service.http.uploads import TrackedUpload, Uploads
 from service.jobs.errors import JobsFull, TooManyBytes
 from service.jobs.job import JobLimits, StoredFile
 from service.jobs.job_storage import BlobStore, open_blobs
 from service.jobs.store import JobStore
 from service.jobs.tables import stored_bytes_by_key, stored_bytes_of_key
+from service.settings.groups import JobSettings
 from service.settings.settings import SettingsError
 from tests.jobs.conftest import ServeJobs, end_next, new_job, post, run_job, with_key
 from tests.service.conftest import ALL_APIS
@@ -183,7 +184,7 @@ def caller(name: str) -> Caller:
 
 
 def test_bytes_of_running_uploads_are_limited_per_client_and_in_total(running: ExitStack) -> None:
-    uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=60))
+    uploads = Uploads(JobSettings(max_uploads_bytes=100, max_uploads_bytes_of_client=60))
     first, second = track(running, uploads), track(running, uploads)
     third = track(running, uploads, "127.0.0.2")
     for upload, name in ((first, "a"), (second, "a"), (third, "b")):
@@ -201,7 +202,7 @@ def test_bytes_of_running_uploads_are_limited_per_client_and_in_total(running: E
 
 
 def test_a_client_finds_space_for_an_upload_next_to_any_others(running: ExitStack) -> None:
-    uploads = Uploads(UploadLimits(max_bytes=10_000, max_bytes_of_client=10_000))
+    uploads = Uploads(JobSettings(max_uploads_bytes=10_000, max_uploads_bytes_of_client=10_000))
     track(running, uploads).grow_to(1)
     for number in range(9):
         upload = track(running, uploads)
@@ -215,7 +216,7 @@ def test_a_client_finds_space_for_an_upload_next_to_any_others(running: ExitStac
 
 
 def test_only_a_valid_key_reserves_what_it_announces(running: ExitStack) -> None:
-    uploads = Uploads(UploadLimits(max_bytes=100, max_bytes_of_client=80))
+    uploads = Uploads(JobSettings(max_uploads_bytes=100, max_uploads_bytes_of_client=80))
     _, anonymous, of_key, of_same_key = (
         track(running, uploads, announced_bytes=announced_bytes) for announced_bytes in (90, 90, 40, 40)
     )
@@ -226,7 +227,7 @@ def test_only_a_valid_key_reserves_what_it_announces(running: ExitStack) -> None
 
 
 def test_strangers_at_one_address_have_a_small_share_together(running: ExitStack) -> None:
-    uploads = Uploads(UploadLimits(max_bytes=1000, max_bytes_of_client=80))
+    uploads = Uploads(JobSettings(max_uploads_bytes=1000, max_uploads_bytes_of_client=80))
     first, second, elsewhere = (
         track(running, uploads),
         track(running, uploads),

@@ -33,6 +33,7 @@ from service.http.request_bodies import (
     parsed,
     read_body,
 )
+from service.settings.settings import Settings
 from tests.engine.routing.doubles import TIMEOUT_S, until
 from tests.service.conftest import ALL_APIS, Serve
 from tests.service.keys import Keys
@@ -224,7 +225,7 @@ def test_a_body_that_fails_once_the_answer_has_begun_ends_it_as_a_client_does_th
     async def send(_message: Message) -> None:
         pass
 
-    limits = BodyLimits(max_body_bytes=10, max_document_bytes=10, timeout_s=0.01)
+    limits = BodyLimits(Settings(max_body_bytes=10, max_document_bytes=10, client_timeout_s=0.01))
     scope = {"type": "http", "path": "/", "headers": []}
     asyncio.run(BodyLimitMiddleware(follow, limits, ErrorForms())(scope, receive, send))
 

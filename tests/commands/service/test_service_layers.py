@@ -49,7 +49,7 @@ def test_a_module_loads_no_more_than_it_needs(module: str, needed: str, others: 
 
 def test_without_an_endpoint_nothing_of_opentelemetry_is_imported() -> None:
     loaded = modules_after(
-        "import service.server.app, service.server.telemetry as o; o.Telemetry.open(o.TelemetryOptions())"
+        "import service.server.app, service.server.server as o; o.Telemetry(o.open_tracing(None))"
     )
 
     assert loaded.isdisjoint({"opentelemetry.sdk", "opentelemetry.exporter"})

@@ -14,7 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dragoman.routing.options import TranslatorOptions
 from dragoman.routing.router import Router
-from service.server.telemetry import Telemetry, TelemetryOptions
+from service.server.telemetry import Telemetry
 from tests.engine.routing.doubles import until
 from tests.service.conftest import TINY_BUNDLE, client_of, is_ready, models_dir, router_of, translator
 from tests.service.doubles import DoubleTranslator
@@ -61,7 +61,7 @@ def observed_engine(observer: Telemetry, **overrides: object) -> Iterator[httpx.
 @pytest.fixture(scope="module")
 def engine_client() -> Iterator[httpx.Client]:
     """A client of a watched server with the real engine, which a module's tests share."""
-    with observed_engine(Telemetry(TelemetryOptions(memory_budget_bytes=10**10))) as client:
+    with observed_engine(Telemetry(), memory_budget_bytes=10**10) as client:
         yield client
 
 

@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from service.http.telemetry_middleware import QUIET_ROUTES, RequestLogOptions, TelemetryMiddleware
-from service.server.telemetry import Telemetry, TelemetryOptions
+from service.http.telemetry_middleware import QUIET_ROUTES, TelemetryMiddleware
+from service.server.telemetry import Telemetry
+from service.settings.groups import TelemetrySettings
 from service.telemetry.counters import RequestCounters
 from service.telemetry.logs import LogFormat, configure_logs, traceback_without_messages
 from service.telemetry.request_record import CURRENT_REQUEST, begin_request, record_texts
@@ -131,12 +132,12 @@ def test_addresses_are_logged_only_on_request(
     observe: Observe, logged: io.StringIO, *, is_requested: bool
 ) -> None:
     configure_logs("json", "debug", logged)
-    observe(Telemetry(TelemetryOptions(lines=RequestLogOptions(addresses=is_requested)))).get("/v1/models")
+    observe(Telemetry(), log_addresses=is_requested).get("/v1/models")
 
     assert [line.get("address") for line in access_lines(logged)][-1] == (ADDRESS if is_requested else None)
 
 
-def serve_directly(app: ASGIApp, options: RequestLogOptions, tally: RequestCounters | None = None) -> None:
+def serve_directly(app: ASGIApp, options: TelemetrySettings, tally: RequestCounters | None = None) -> None:
     """One request to an application of a test's own that is logged."""
     serve_one(TelemetryMiddleware(app, tally or RequestCounters(), options), f"/{WORD}")
 
@@ -153,7 +154,7 @@ def test_texts_are_logged_only_on_request_and_their_characters_always(
 ) -> None:
     configure_logs("json", "debug", logged)
     tally = RequestCounters()
-    serve_directly(answer, RequestLogOptions(texts=are_logged), tally)
+    serve_directly(answer, TelemetrySettings(log_texts=are_logged), tally)
 
     assert access_lines(logged)[0]["characters"] == len(WORD) + 2
     assert (WORD in logged.getvalue()) is are_logged
@@ -166,7 +167,7 @@ def test_an_application_that_fails_is_counted_as_failed(logged: io.StringIO) -> 
 
     tally = RequestCounters()
     with pytest.raises(RuntimeError):
-        serve_directly(failing(WORD), RequestLogOptions(), tally)
+        serve_directly(failing(WORD), TelemetrySettings(), tally)
 
     assert access_lines(logged)[0]["status"] == 500
     assert tally.in_flight == 0
@@ -179,7 +180,7 @@ def test_a_request_without_response_is_logged_with_status_499(logged: io.StringI
     async def leave(scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG001 -- the protocol's
         return
 
-    serve_directly(leave, RequestLogOptions())
+    serve_directly(leave, TelemetrySettings())
 
     assert access_lines(logged)[0]["status"] == 499
 

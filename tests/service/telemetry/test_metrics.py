@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from dragoman.types import FinishReason, Method, SearchKind
 from service.http.errors import ErrorKind
-from service.server.telemetry import Access, Telemetry, TelemetryOptions
+from service.server.telemetry import Telemetry
 from service.telemetry.counters import EngineMetricsCollector, Histogram, LabeledCounter
 from service.telemetry.logs import configure_logs
 from service.translation.inference import Inference
@@ -256,8 +256,8 @@ def test_each_metric_family_appears_once_with_its_help(engine_client: httpx.Clie
 
 
 @pytest.mark.parametrize(("access", "status"), [("open", 200), ("off", 404)])
-def test_anybody_can_read_metrics_unless_they_are_off(observe: Observe, access: Access, status: int) -> None:
-    client = observe(Telemetry(TelemetryOptions(metrics=access)))
+def test_anybody_can_read_metrics_unless_they_are_off(observe: Observe, access: str, status: int) -> None:
+    client = observe(Telemetry(), metrics=access)
     response = client.get("/metrics")
 
     assert response.status_code == status

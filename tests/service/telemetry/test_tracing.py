@@ -12,7 +12,7 @@ from opentelemetry.sdk.trace import ReadableSpan
 from opentelemetry.sdk.trace.export import SpanExporter, SpanExportResult
 from opentelemetry.trace import SpanKind, StatusCode
 
-from service.server.telemetry import Telemetry, TelemetryOptions
+from service.server.telemetry import Telemetry
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
 from service.telemetry.tracing_setup import TracingError
 from tests.service.telemetry.conftest import Observe, failing, observed_engine, serve_one
@@ -41,7 +41,7 @@ def traced(kept: Kept) -> Iterator[httpx.Client]:
     observer = Telemetry(tracing=tracing)
     with observed_engine(observer) as client:
         yield client
-    observer.close()
+    observer.tracing.close()
 
 
 @pytest.fixture
@@ -157,7 +157,7 @@ def test_an_endpoint_without_the_packages_is_rejected_with_what_to_do(
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
 
     with pytest.raises(TracingError, match=r"otlp_endpoint: .*opentelemetry.*install dragoman\[otel\]"):
-        Telemetry.open(TelemetryOptions(otlp_endpoint="http://127.0.0.1:4318"))
+        open_tracing("http://127.0.0.1:4318")
 
 
 @contextmanager
@@ -187,10 +187,10 @@ def receiving(seen: list[tuple[str, bytes]]) -> Iterator[str]:
 def test_spans_are_sent_to_the_collector() -> None:
     seen = list[tuple[str, bytes]]()
     with receiving(seen) as address:
-        observer = Telemetry.open(TelemetryOptions(otlp_endpoint=f"{address}/"))
+        observer = Telemetry(open_tracing(f"{address}/"))
         with observed_engine(observer) as client:
             client.get("/v1/models")
-        observer.close()
+        observer.tracing.close()
 
     assert {path for path, _ in seen} == {"/v1/traces"}
     bodies = [body for _, body in seen]
