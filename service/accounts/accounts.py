@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Self
 
-from service.accounts.database import DEFAULT_URL, TIMEOUT_S, Database
+from service.accounts.database import DEFAULT_URL, Database
 from service.accounts.errors import MissingKey, NoDatabase, UnknownKey
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import (
@@ -42,20 +42,6 @@ SYSTEM_CLOCK = Clock()
 
 
 @dataclass(frozen=True, slots=True)
-class AccountsOptions:
-    """Key caching, database timeout and clock of `Accounts`."""
-
-    key_ttl_s: float = KEY_TTL_S
-    """Seconds for which a key from the database is cached."""
-    timeout_s: float = TIMEOUT_S
-    """Seconds to wait for the database before an operation fails."""
-    clock: Clock = SYSTEM_CLOCK
-
-
-DEFAULT_OPTIONS = AccountsOptions()
-
-
-@dataclass(frozen=True, slots=True)
 class Accounts:
     """Callers by their keys, and their usage.
 
@@ -64,13 +50,13 @@ class Accounts:
     """
 
     requires_key: bool
-    options: AccountsOptions
+    clock: Clock
     database: Database | None
     """The database of accounts; None if there is none."""
     _keys: "_KeyCache | None"
 
     @classmethod
-    def open(cls, url: str | None, *, requires_key: bool, options: AccountsOptions = DEFAULT_OPTIONS) -> Self:
+    def open(cls, url: str | None, *, requires_key: bool, clock: Clock = SYSTEM_CLOCK) -> Self:
         """Open the database of accounts.
 
         Args:
@@ -78,26 +64,20 @@ class Accounts:
                 current folder if keys are required, otherwise no database. Without a database there are no
                 keys: a presented key is ignored, and nothing is counted.
             requires_key: whether a caller must present a key. A key that is presented must always be valid.
-            options: caching, timeout and clock.
+            clock: tells the time.
 
         Raises:
             StoreError: the database cannot be used; the message names it and the cause.
         """
         if url is None and not requires_key:
-            return cls(requires_key, options, None, None)
-        database = Database.open(url or DEFAULT_URL, options.timeout_s)
-        keys = _KeyCache(KeyStore(database), options.key_ttl_s, options.clock.monotonic)
-        return cls(requires_key, options, database, keys)
+            return cls(requires_key, clock, None, None)
+        database = Database.open(url or DEFAULT_URL)
+        keys = _KeyCache(KeyStore(database), clock.monotonic)
+        return cls(requires_key, clock, database, keys)
 
     def close(self) -> None:
         if self.database is not None:
             self.database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def identify(self, presented: str | None) -> Caller:
         """Return the caller who presents this key. An empty key counts as none.
@@ -131,7 +111,7 @@ class Accounts:
                 raise MissingKey
             return ANONYMOUS, b""
         key = None if self._keys is None else self._keys.find(key_id)
-        if key is None or not key.is_valid_at(self.options.clock.now()):
+        if key is None or not key.is_valid_at(self.clock.now()):
             raise UnknownKey
         return caller_from_key(key), key.secret_sha256
 
@@ -148,7 +128,7 @@ class Accounts:
             raise UnknownKey
         # Checked after the secret, so that timing reveals the key's state only to its holder. The error does
         # not give the reason; the log does.
-        if not key.is_valid_at(self.options.clock.now()):
+        if not key.is_valid_at(self.clock.now()):
             logger.info(
                 "key %s was rejected: it %s", key.id, "was revoked" if key.revoked_at else "has expired"
             )
@@ -188,7 +168,7 @@ class Accounts:
         return self._usage_store().get_month(caller.key_id, self._month())
 
     def _month(self) -> str:
-        return month_of(self.options.clock.now())
+        return month_of(self.clock.now())
 
     def _usage_store(self) -> UsageStore:
         if self.database is None:
@@ -201,7 +181,6 @@ class _KeyCache:
     """A cache of keys from the database. It omits unknown ids, of which there is no end."""
 
     store: KeyStore
-    ttl_s: float
     monotonic: Callable[[], float]
     _cached: dict[str, tuple[float, Key]] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -210,7 +189,7 @@ class _KeyCache:
         """Return whether a key is cached now and for as many seconds."""
         with self._lock:
             cached_at_s, key = self._cached.get(key_id, (0.0, None))
-        return key is not None and self.monotonic() + within_s - cached_at_s < self.ttl_s
+        return key is not None and self.monotonic() + within_s - cached_at_s < KEY_TTL_S
 
     def find(self, key_id: str) -> Key | None:
         lookup_started_s = (
@@ -218,7 +197,7 @@ class _KeyCache:
         )  # before the lookup, so that its result is never older than recorded
         with self._lock:
             cached_at_s, key = self._cached.get(key_id, (0.0, None))
-        if key is not None and lookup_started_s - cached_at_s < self.ttl_s:
+        if key is not None and lookup_started_s - cached_at_s < KEY_TTL_S:
             return key
         key = self.store.find(key_id)
         with self._lock:

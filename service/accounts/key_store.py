@@ -1,17 +1,14 @@
 """API keys in the database."""
 
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import Row, insert, select, update
 
-from service.accounts.database import DEFAULT_URL, Database
+from service.accounts.database import Database
 from service.accounts.errors import KeyInvalid, StoreError
 from service.accounts.keys import Key, KeyLimits, KeyOptions, NewKey, Scope, make_key
-from service.accounts.usage import UsageStore
 from service.schema.tables import KEYS
 
 _MAX_TRIES = 8
@@ -91,23 +88,3 @@ def _as_key(database: Database, row: Row[Any]) -> Key:
         )
     except (ValueError, KeyInvalid) as error:
         raise StoreError(database.name, f"key {row.id} cannot be read: {error}") from error
-
-
-@dataclass(frozen=True, slots=True)
-class AdminStores:
-    """The keys of a database and their usage."""
-
-    keys: KeyStore
-    usage: UsageStore
-    database: Database
-
-    @classmethod
-    @contextmanager
-    def open(cls, url: str | None) -> Iterator[Self]:
-        """Open a database until the block ends, by default `dragoman.db` in the current folder.
-
-        Raises:
-            StoreError: the database cannot be used; the message names it and the cause.
-        """
-        with closing(Database.open(url or DEFAULT_URL)) as database:
-            yield cls(KeyStore(database), UsageStore(database), database)

@@ -11,7 +11,7 @@ import math
 import re
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 from urllib.parse import urlsplit
@@ -35,34 +35,24 @@ MEMORY = "memory://"
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class RateLimits:
-    """Windows, all of which a request must pass; shortest first."""
+RateLimits = Sequence[RateLimitItem]
+"""Windows, all of which a request must pass; shortest first."""
 
-    windows: tuple[RateLimitItem, ...]
 
-    @classmethod
-    def parse(cls, text: str) -> Self:
-        """Parse a setting such as `20/minute` or `20 per 1 minute; 1000/hour`.
+def parse_rate_limits(text: str) -> RateLimits:
+    """Parse a setting such as `20/minute` or `20 per 1 minute; 1000/hour`.
 
-        Raises:
-            RatesInvalid: it has another form, or a 0.
-        """
-        try:
-            windows = parse_many(text)
-        except ValueError as error:
-            raise RatesInvalid("rate_limit", f"{text!r} must have the form `20/minute; 1000/hour`") from error
-        if re.search(r"(?<![0-9])0+(?![0-9])", text):
-            raise RatesInvalid("rate_limit", f"{text!r} contains 0; omit the setting for no limit")
-        # With the shortest first, a request rejected by a short window does not fill a long one for hours.
-        return cls(tuple(sorted(windows, key=RateLimitItem.get_expiry)))
-
-    @classmethod
-    def per_minute(cls, requests: int) -> Self:
-        return cls((RateLimitItemPerMinute(requests),))
-
-    def __str__(self) -> str:
-        return "; ".join(str(window) for window in self.windows)
+    Raises:
+        RatesInvalid: it has another form, or a 0.
+    """
+    try:
+        windows = parse_many(text)
+    except ValueError as error:
+        raise RatesInvalid("rate_limit", f"{text!r} must have the form `20/minute; 1000/hour`") from error
+    if re.search(r"(?<![0-9])0+(?![0-9])", text):
+        raise RatesInvalid("rate_limit", f"{text!r} contains 0; omit the setting for no limit")
+    # With the shortest first, a request rejected by a short window does not fill a long one for hours.
+    return sorted(windows, key=RateLimitItem.get_expiry)
 
 
 class MemoryWindowStorage(MemoryStorage):
@@ -135,7 +125,7 @@ class RateLimiter:
         Raises:
             RatesInvalid: a setting cannot be used; the error names it.
         """
-        limits = None if default is None else RateLimits.parse(default)
+        limits = None if default is None else parse_rate_limits(default)
         if storage_url is None or storage_url == MEMORY:
             return cls(limits, None)
         return cls(limits, MovingWindowRateLimiter(_open_redis(storage_url)))
@@ -149,7 +139,7 @@ class RateLimiter:
             RateLimited: a limit is exceeded; the error names it and says when to retry.
         """
         key_limit = caller.limits.requests_per_minute
-        limits = self.default if key_limit is None else RateLimits.per_minute(key_limit)
+        limits = self.default if key_limit is None else [RateLimitItemPerMinute(key_limit)]
         if limits is not None:
             await self.hit(identity_of(caller, address), limits)
 
@@ -203,7 +193,7 @@ def network_of(address: str) -> str:
 
 
 async def _hit(limiter: MovingWindowRateLimiter, identity: str, limits: RateLimits) -> None:
-    for window in limits.windows:
+    for window in limits:
         if not await limiter.hit(window, identity):
             stats = await limiter.get_window_stats(window, identity)
             raise RateLimited(str(window), max(1, math.ceil(stats.reset_time - time.time())))

@@ -1,21 +1,21 @@
 """The commands about API keys: create, list, revoke, usage."""
 
-from contextlib import AbstractContextManager
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from service.accounts.database import DEFAULT_URL, Database, check_exists
 from service.accounts.errors import KeyInvalid
+from service.accounts.key_store import KeyStore
 from service.accounts.keys import DEFAULT_SCOPES, Key, KeyLimits, KeyOptions, Scope, month_of
+from service.accounts.usage import Usage, UsageStore
 from service.cli.options import ConfigOption, new_command_group
 from service.cli.tables import print_table
+from service.jobs.tables import stored_bytes_by_key
 from service.settings.settings import load_settings
-
-if TYPE_CHECKING:
-    from service.accounts.key_store import AdminStores
-    from service.accounts.usage import Usage
 
 keys = new_command_group("keys", "Manage API keys.")
 
@@ -63,8 +63,8 @@ def create(
         limits=KeyLimits(characters_per_month, requests_per_minute),
         expires_at=None if expires is None else _parse_time(expires),
     )
-    with _open_stores(config) as stores:
-        new_key = stores.keys.create(arguments, datetime.now(UTC))
+    with closing(Database.open(_database_url(config))) as database:
+        new_key = KeyStore(database).create(arguments, datetime.now(UTC))
     typer.echo(new_key.presented)
     typer.echo(
         f"dragoman: created key {new_key.key.id}; save it now, because it cannot be shown again", err=True
@@ -74,8 +74,8 @@ def create(
 @keys.command("list")
 def list_keys(*, config: ConfigOption = None) -> None:
     """List all keys, including expired and revoked ones."""
-    with _open_existing(config) as stores:
-        found = stores.keys.list()
+    with _open_existing(config) as database:
+        found = KeyStore(database).list()
     now = datetime.now(UTC)
     header = ("ID", "NAME", "STATE", "SCOPES", "CHARACTERS/MONTH", "REQUESTS/MINUTE", "CREATED", "EXPIRES")
     print_table([header, *(_key_row(key, now) for key in found)])
@@ -87,8 +87,8 @@ def revoke(key_id: KeyIdArgument, *, config: ConfigOption = None) -> None:
 
     The server rejects it within seconds.
     """
-    with _open_existing(config) as stores:
-        stores.keys.revoke(key_id, datetime.now(UTC))
+    with _open_existing(config) as database:
+        KeyStore(database).revoke(key_id, datetime.now(UTC))
 
 
 @keys.command()
@@ -107,20 +107,19 @@ def usage(
 
     Without an ID, the usage of all keys in this month, UTC; with one, that of the key in every month.
     """
-    from service.jobs.tables import stored_bytes_by_key  # noqa: PLC0415 -- other commands start sooner
-
     stored_bytes: dict[str | None, int] = {}
-    with _open_existing(config) as stores:
+    with _open_existing(config) as database:
+        key_store, usage_store = KeyStore(database), UsageStore(database)
         if key_id is None:
-            found = stores.keys.list()
-            used = stores.usage.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
+            found = key_store.list()
+            used = usage_store.of_keys([key.id for key in found], month_of(datetime.now(UTC)))
             rows = list(zip(found, used, strict=True))
-            stored_bytes = stored_bytes_by_key(stores.database)
+            stored_bytes = stored_bytes_by_key(database)
         else:
-            key = stores.keys.find(key_id)
+            key = key_store.find(key_id)
             if key is None:
                 raise KeyInvalid("id", "key not found; `dragoman keys list` shows all keys")
-            rows = [(key, used) for used in stores.usage.of_key(key_id)]
+            rows = [(key, used) for used in usage_store.of_key(key_id)]
     header: tuple[str, ...] = ("ID", "NAME", "MONTH", "CHARACTERS", "LIMIT", "REQUESTS", "DOCUMENTS")
     table_rows = [_usage_row(key, used) for key, used in rows]
     if key_id is None:  # bytes stored now, which belong to no month
@@ -131,18 +130,15 @@ def usage(
     print_table([header, *table_rows])
 
 
-def _open_stores(config: Path | None) -> AbstractContextManager["AdminStores"]:
-    from service.accounts.key_store import AdminStores  # noqa: PLC0415 -- other commands start without its 0.1 s
-
-    return AdminStores.open(load_settings(config).database_url)
+def _database_url(config: Path | None) -> str:
+    return load_settings(config).database_url or DEFAULT_URL
 
 
-def _open_existing(config: Path | None) -> AbstractContextManager["AdminStores"]:
+def _open_existing(config: Path | None) -> closing[Database]:
     """Open a database that has keys; raise a StoreError if its file does not exist."""
-    from service.accounts.database import DEFAULT_URL, check_exists  # noqa: PLC0415 -- as above
-
-    check_exists(load_settings(config).database_url or DEFAULT_URL)
-    return _open_stores(config)
+    url = _database_url(config)
+    check_exists(url)
+    return closing(Database.open(url))
 
 
 def _parse_time(text: str) -> datetime:
@@ -168,7 +164,7 @@ def _key_row(key: Key, now: datetime) -> tuple[str, ...]:
     )
 
 
-def _usage_row(key: Key, used: "Usage") -> tuple[str, ...]:
+def _usage_row(key: Key, used: Usage) -> tuple[str, ...]:
     counts = (
         str(used.characters),
         _format_limit(key.limits.characters_per_month),

@@ -265,7 +265,7 @@ def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) 
         settings.document_lifetime_s,
         settings.max_jobs_bytes_of_key,
     )
-    store = JobStore(database, limits, accounts.options.clock)
+    store = JobStore(database, limits, accounts.clock)
     return JobStorage(store, blobs, scratch)
 
 

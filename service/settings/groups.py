@@ -13,7 +13,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from dragoman import ProviderError
 from dragoman.providers import Kernels, parse_providers
 from service.accounts.errors import RatesInvalid
-from service.accounts.rates import RateLimits
+from service.accounts.rates import parse_rate_limits
 from service.settings.model_folders import ModelFolders
 
 MAX_TEXTS = 100_000
@@ -48,7 +48,7 @@ def _check_apis(apis: str) -> str:
 def _check_rate_limit(rate_limit: str | None) -> str | None:
     if rate_limit is not None:
         try:
-            RateLimits.parse(rate_limit)
+            parse_rate_limits(rate_limit)
         except RatesInvalid as error:
             raise ValueError(error.problem) from error
     return rate_limit

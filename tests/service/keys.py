@@ -1,11 +1,13 @@
 """Keys in a server's database, and what was used of them."""
 
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from service.accounts.key_store import AdminStores
+from service.accounts.database import Database
+from service.accounts.key_store import KeyStore
 from service.accounts.keys import DEFAULT_SCOPES, KeyLimits, KeyOptions, Scope
-from service.accounts.usage import Usage
+from service.accounts.usage import Usage, UsageStore
 
 
 @dataclass(frozen=True)
@@ -17,8 +19,8 @@ class Keys:
     def make(self, *scopes: Scope, **limits: int) -> str:
         """A new key as a client presents it; without scopes it has the usual ones."""
         options = KeyOptions("test", frozenset(scopes) or DEFAULT_SCOPES, KeyLimits(**limits))
-        with AdminStores.open(self.url) as stores:
-            return stores.keys.create(options, datetime.now(UTC)).presented
+        with closing(Database.open(self.url)) as database:
+            return KeyStore(database).create(options, datetime.now(UTC)).presented
 
     def bearer(self, *scopes: Scope, **limits: int) -> dict[str, str]:
         """The header with a new key."""
@@ -26,13 +28,13 @@ class Keys:
 
     def usage(self, key: str) -> Usage:
         """All that was ever counted of a key or of the header with it; no test lasts a month."""
-        with AdminStores.open(self.url) as stores:
-            months = stores.usage.of_key(id_of(key))
+        with closing(Database.open(self.url)) as database:
+            months = UsageStore(database).of_key(id_of(key))
         return months[0] if months else Usage("")
 
     def revoke(self, key: str) -> None:
-        with AdminStores.open(self.url) as stores:
-            stores.keys.revoke(id_of(key), datetime.now(UTC))
+        with closing(Database.open(self.url)) as database:
+            KeyStore(database).revoke(id_of(key), datetime.now(UTC))
 
 
 def id_of(presented: str) -> str:

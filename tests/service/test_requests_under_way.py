@@ -6,7 +6,7 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, closing
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -160,7 +160,7 @@ LIMITS = TextLimits(max_texts=1000, max_characters=100_000)
 def translations(translator: DoubleTranslator, models_dir: Path) -> Iterator[TranslationService]:
     with (
         router_of(translator, models_dir / "tiny") as router,
-        Accounts.open(None, requires_key=False) as accounts,
+        closing(Accounts.open(None, requires_key=False)) as accounts,
     ):
         yield TranslationService(Inference(router, TIMEOUT_S, ()), accounts, LIMITS, DetectionMode.OFF)
 
@@ -175,7 +175,7 @@ async def test_a_segment_is_charged_as_a_whole_with_its_first_token(
     begun = set[str]()
     with (
         router_of(translator, models_dir / "tiny") as router,
-        Accounts.open(keys.url, requires_key=True) as accounts,
+        closing(Accounts.open(keys.url, requires_key=True)) as accounts,
     ):
         service = TranslationService(Inference(router, TIMEOUT_S, ()), accounts, LIMITS, DetectionMode.OFF)
         async with aclosing(service.stream(request, caller, StreamDetail.TOKENS)) as events:

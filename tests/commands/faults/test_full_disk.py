@@ -76,7 +76,7 @@ def test_a_full_disk_fails_only_requests_that_are_charged_until_there_is_space(
     filler.unlink()
     assert ask(with_key).status_code == OK
     assert server.stop() == 0
-    with Accounts.open(url, requires_key=False) as accounts:
+    with closing(Accounts.open(url, requires_key=False)) as accounts:
         assert accounts.usage(accounts.identify(key)).characters == 2 * len("Ja.")
 
 

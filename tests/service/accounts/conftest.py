@@ -1,18 +1,18 @@
 """Databases of both kinds, a clock that tests move, and accounts on them."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import pytest
 
-from service.accounts.accounts import Accounts, AccountsOptions, Clock
+from service.accounts.accounts import Accounts, Clock
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.accounts.keys import KeyOptions, NewKey
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
-KEY_TTL_S = 10.0
 
 
 @dataclass
@@ -50,9 +50,8 @@ def accounts(url: str, times: Times) -> Iterator[Accounts]:
         yield opened
 
 
-def open_accounts(url: str, times: Times, *, requires_key: bool) -> Accounts:
-    options = AccountsOptions(key_ttl_s=KEY_TTL_S, clock=times.clock())
-    return Accounts.open(url, requires_key=requires_key, options=options)
+def open_accounts(url: str, times: Times, *, requires_key: bool) -> closing[Accounts]:
+    return closing(Accounts.open(url, requires_key=requires_key, clock=times.clock()))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """What is counted, and the limit that it never passes."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -89,7 +90,7 @@ def test_callers_without_a_key_are_not_counted(url: str, times: Times) -> None:
     with open_accounts(url, times, requires_key=False) as accounts:
         accounts.refund(accounts.charge(ANONYMOUS, 10))
         assert accounts.usage(ANONYMOUS) == Usage(MONTH)
-    with Accounts.open(None, requires_key=False) as accounts:
+    with closing(Accounts.open(None, requires_key=False)) as accounts:
         accounts.refund(accounts.charge(ANONYMOUS, 10))
 
 

@@ -314,7 +314,7 @@ def test_where_keys_are_required_the_default_database_is_in_the_current_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with Accounts.open(None, requires_key=True):
+    with closing(Accounts.open(None, requires_key=True)):
         assert (tmp_path / "dragoman.db").is_file()
-    with Accounts.open("sqlite:///sub.db", requires_key=False):
+    with closing(Accounts.open("sqlite:///sub.db", requires_key=False)):
         assert (tmp_path / "sub.db").is_file()

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from service.accounts.accounts import Accounts
+from service.accounts.accounts import KEY_TTL_S, Accounts
 from service.accounts.database import Database
 from service.accounts.errors import AccountsError, KeyInvalid, ScopeMissing, UnknownKey
 from service.accounts.key_store import KeyStore
@@ -30,7 +30,7 @@ from service.accounts.keys import (
     parse_key,
 )
 from service.accounts.usage import Charge, UsageStore
-from tests.service.accounts.conftest import KEY_TTL_S, NOON, Times, new_key, open_accounts
+from tests.service.accounts.conftest import NOON, Times, new_key, open_accounts
 
 KEY_OPTIONS = KeyOptions(
     "Ann's",
@@ -87,7 +87,7 @@ def test_anonymous_callers_are_accepted_if_keys_are_not_required(
 
 
 def test_keys_are_ignored_without_a_database_and_anonymous_callers_are_no_operators() -> None:
-    with Accounts.open(None, requires_key=False) as accounts:
+    with closing(Accounts.open(None, requires_key=False)) as accounts:
         assert accounts.identify("whatever a client insists on sending") is ANONYMOUS
     with pytest.raises(ScopeMissing):
         ANONYMOUS.require(Scope.ADMIN)
@@ -289,7 +289,7 @@ def test_no_log_and_no_error_has_a_secret(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     errors = []
-    with Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True) as accounts:
+    with closing(Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True)) as accounts:
         KeyStore(own_database).revoke(new.key.id, NOON)
         wrong_id = f"drg_00000000_{secret_of(new)}"
         wrong_form = new.presented + "x"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -36,7 +37,7 @@ def made_by(result: Result) -> str:
 @pytest.fixture
 def accounts(tmp_path: Path, command: Command) -> Iterator[Accounts]:
     del command
-    with Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True) as opened:
+    with closing(Accounts.open(f"sqlite:///{tmp_path / 'accounts.db'}", requires_key=True)) as opened:
         yield opened
 
 

@@ -11,12 +11,19 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from limits import RateLimitItemPerMinute
 from limits.aio.strategies import MovingWindowRateLimiter
 
 from service.accounts import rates as rates_module
 from service.accounts.errors import RateLimited, RatesInvalid
 from service.accounts.keys import ANONYMOUS, DEFAULT_SCOPES, Caller, KeyLimits
-from service.accounts.rates import MemoryWindowStorage, RateLimiter, RateLimits, identity_of
+from service.accounts.rates import (
+    MemoryWindowStorage,
+    RateLimiter,
+    RateLimits,
+    identity_of,
+    parse_rate_limits,
+)
 from tests.service.accounts.conftest import Times
 
 ANN = Caller("0123abcd", "Ann", DEFAULT_SCOPES, KeyLimits())
@@ -62,7 +69,7 @@ async def passes(rates: RateLimiter, identity: str, limits: RateLimits) -> bool:
 
 
 async def test_requests_over_the_limit_are_rejected_with_a_retry_time(storage_url: str) -> None:
-    rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("3 per 1 minute")
+    rates, limits = RateLimiter.open(storage_url, None), parse_rate_limits("3 per 1 minute")
     for _ in range(3):
         await rates.hit("some", limits)
     with pytest.raises(RateLimited) as refused:
@@ -75,7 +82,7 @@ async def test_requests_over_the_limit_are_rejected_with_a_retry_time(storage_ur
 
 
 async def test_requests_pass_again_when_the_window_has_moved(storage_url: str) -> None:
-    rates, limits = RateLimiter.open(storage_url, None), RateLimits.parse("1/second")
+    rates, limits = RateLimiter.open(storage_url, None), parse_rate_limits("1/second")
     await rates.hit("moving", limits)
     while not await passes(rates, "moving", limits):  # noqa: ASYNC110 -- time alone changes it
         await asyncio.sleep(0.05)
@@ -84,7 +91,7 @@ async def test_requests_pass_again_when_the_window_has_moved(storage_url: str) -
 
 async def test_several_servers_count_together_in_redis(redis_url: str) -> None:
     first, second = (RateLimiter.open(redis_url, None) for _ in range(2))
-    limits = RateLimits.parse("3/hour")
+    limits = parse_rate_limits("3/hour")
     passed = [await passes(rates, "shared", limits) for rates in (first, second, first, second)]
     assert passed == [True, True, True, False]
     for rates in (first, second):
@@ -99,7 +106,7 @@ async def test_no_window_admits_more_than_the_limit_and_none_is_rejected_below_i
     amount: int, hits: list[tuple[str, int]]
 ) -> None:
     times = Times()
-    rates, limits = rates_in_memory(times), RateLimits.per_minute(amount)
+    rates, limits = rates_in_memory(times), [RateLimitItemPerMinute(amount)]
     passed: list[tuple[str, float]] = []
     for identity, pause_s in hits:
         times.monotonic_s += pause_s
@@ -117,7 +124,7 @@ async def test_no_window_admits_more_than_the_limit_and_none_is_rejected_below_i
 
 async def test_a_request_rejected_by_a_short_window_does_not_count_in_a_long_one() -> None:
     times = Times()
-    rates, limits = rates_in_memory(times), RateLimits.parse("3/hour; 1/minute")
+    rates, limits = rates_in_memory(times), parse_rate_limits("3/hour; 1/minute")
     await rates.hit("some", limits)
     for _ in range(10):
         assert not await passes(rates, "some", limits)
@@ -207,7 +214,7 @@ async def test_rates_are_counted_per_process_while_redis_is_unreachable(
         port = free.getsockname()[1]
 
     rates = RateLimiter.open(f"redis://:hunter2@127.0.0.1:{port}", None)
-    limits = RateLimits.parse("3/hour")
+    limits = parse_rate_limits("3/hour")
     passed = [await passes(rates, "some", limits) for _ in range(4)]
     assert passed == [True, True, True, False]
     await rates.close()
@@ -221,7 +228,7 @@ async def test_waiting_for_redis_times_out(monkeypatch: pytest.MonkeyPatch) -> N
 
     with socket.create_server(("127.0.0.1", 0)) as silent:
         rates = RateLimiter.open(f"redis://127.0.0.1:{silent.getsockname()[1]}", None)
-        limits = RateLimits.parse("1/hour")
+        limits = parse_rate_limits("1/hour")
         assert await passes(rates, "some", limits)
         assert not await passes(rates, "some", limits)
         await rates.close()
@@ -230,7 +237,7 @@ async def test_waiting_for_redis_times_out(monkeypatch: pytest.MonkeyPatch) -> N
 async def test_redis_is_retried_after_a_pause(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 0.0)
 
-    rates, limits = RateLimiter.open(redis_url, None), RateLimits.parse("1/hour")
+    rates, limits = RateLimiter.open(redis_url, None), parse_rate_limits("1/hour")
     assert await passes(rates, "rest", limits)  # counted here
     monkeypatch.setattr(rates_module, "REDIS_TIMEOUT_S", 5.0)
     assert not await passes(rates, "rest", limits)

@@ -131,12 +131,12 @@ def test_every_row_is_kept(old_url: str, request: pytest.FixtureRequest, *, has_
     with closing(Database.open(old_url)) as database:
         key = KeyStore(database).create(KeyOptions("mine"), NOON)
         JobStore(database).add(NewJob(JOB_ID, None, JobRequest("a.txt", "de", "en"), 1, 1, 1))
-    with Accounts.open(old_url, requires_key=True) as accounts:
+    with closing(Accounts.open(old_url, requires_key=True)) as accounts:
         accounts.charge(accounts.identify(key.presented), 42)
     if has_next:
         request.getfixturevalue("next_release")
 
-    with Accounts.open(old_url, requires_key=True) as accounts:
+    with closing(Accounts.open(old_url, requires_key=True)) as accounts:
         caller = accounts.identify(key.presented)
         stored = accounts.database
         assert stored is not None
