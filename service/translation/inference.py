@@ -4,19 +4,17 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import anyio.to_thread
 from anyio import CapacityLimiter
 
-from dragoman import Deadline, DecodingOptions, EngineRequest, InputError
-from dragoman.pipeline.engine_request import DEFAULT_DECODING
+from dragoman import Deadline, EngineRequest, InputError
 from dragoman.pipeline.pacing import LARGE_CHARACTERS
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
-from dragoman.scheduling.fair_queue import Flow
 from dragoman.types import SegmentTranslation
 from service.work.deadlines import current_deadline
 from service.work.fair_slots import FairSlots
@@ -37,28 +35,13 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Sender:
-    """The caller of a request, as the engine's queue and cache see it."""
-
-    flow: Flow | None = None
-    cache_partition: str = ""
-
-
-NOBODY = Sender()
-
-
-@dataclass(frozen=True, slots=True)
 class EngineCall:
     """A text for the engine, the route it takes, and how to translate it."""
 
     route: Route
     text: str
-    options: DecodingOptions
-    sender: Sender
-    on_segmented: Callable[[Sequence[str]], object] | None = None
-    """This and the next two: see `EngineRequest`."""
-    on_segment: Callable[[SegmentTranslation], object] | None = None
-    on_token: Callable[[int, str], object] | None = None
+    request: EngineRequest
+    """The options and the sender of the text; the deadline is set when it is submitted."""
 
 
 class Inference:
@@ -125,15 +108,13 @@ class Inference:
             submitted.cancel()
 
     async def score(
-        self, route: Route, pairs: Sequence[tuple[str, str]], sender: Sender
+        self, route: Route, pairs: Sequence[tuple[str, str]], request: EngineRequest
     ) -> list[SegmentTranslation]:
         """Score each source and its given target; errors are those of `run`.
 
         If it is cancelled, or one pair fails, all are cancelled.
         """
-        request = EngineRequest(
-            deadline=self._deadline(), flow=sender.flow, cache_partition=sender.cache_partition
-        )
+        request = replace(request, deadline=self._deadline())
         futures: list[Future[SegmentTranslation]] = []
 
         def submit() -> None:
@@ -159,15 +140,7 @@ class Inference:
         deadline = self._deadline()  # of all texts together
         for call in calls:
             try:
-                request = EngineRequest(
-                    call.options,
-                    deadline=deadline,
-                    flow=call.sender.flow,
-                    cache_partition=call.sender.cache_partition,
-                    on_segmented=call.on_segmented,
-                    on_segment=call.on_segment,
-                    on_token=call.on_token,
-                )
+                request = replace(call.request, deadline=deadline)
                 future = self.router.follow(call.route, call.text, request)
             except InputError as error:
                 if error.field != "text":  # it is the same for all texts
@@ -187,7 +160,7 @@ class Inference:
         for name in self._preloaded:
             try:
                 pair, *_ = self.router.routes.named(name).languages.pairs()
-                call = EngineCall(self.router.route(*pair, name), WARM_UP_TEXT, DEFAULT_DECODING, NOBODY)
+                call = EngineCall(self.router.route(*pair, name), WARM_UP_TEXT, EngineRequest())
                 [outcome] = await self.run([call])
             except Exception:
                 logger.exception("%s failed to translate its warm-up sentence; the server is not ready", name)

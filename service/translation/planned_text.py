@@ -3,12 +3,12 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from dragoman import DecodingOptions, InputError
-from dragoman.pipeline.engine_request import DEFAULT_DECODING
+from dragoman import EngineRequest, InputError
 from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route
+from dragoman.translator import DEFAULT_REQUEST
 from dragoman.types import Alternative, FinishReason, SegmentTranslation, Translation
 from service.memories.pairs import TextMatches
 from service.text.context import route_context
@@ -19,7 +19,7 @@ from service.text.reading import ReadText, read_markup
 from service.text.text_plan import Plan, plan_text
 from service.text.tokens import InlineItem
 from service.text.writing import write_markup
-from service.translation.inference import NOBODY, EngineCall, Outcome, Sender
+from service.translation.inference import EngineCall, Outcome
 from service.translation.request import (
     UNDETERMINED,
     DetectedSource,
@@ -47,8 +47,8 @@ class PlannedText:
     route: Route | None = None
     detected: DetectedSource | None = None
     """None if the caller named the source language."""
-    options: DecodingOptions = DEFAULT_DECODING
-    sender: Sender = NOBODY
+    request: EngineRequest = DEFAULT_REQUEST
+    """The options and the sender of the text."""
     markup: MarkupOptions | None = None
     parts: Sequence[ReadText | InlineItem] = ()
     """The markup; empty for plain text."""
@@ -66,9 +66,9 @@ class PlannedText:
         """Set the calls of the plans."""
         if self.route is None:
             return
-        aligned = replace(self.options, return_alignment=True)
+        aligned = replace(self.request, options=replace(self.request.options, return_alignment=True))
         self.calls = [
-            EngineCall(self.route, shown.text, aligned if shown.is_aligned else self.options, self.sender)
+            EngineCall(self.route, shown.text, aligned if shown.is_aligned else self.request)
             for plan in self.plans
             for shown in plan.calls
         ]
@@ -166,7 +166,7 @@ def known_text(matches: TextMatches, request: TranslationRequest) -> PlannedText
 def plan_one(
     text: str,
     request: TranslationRequest,
-    sender: Sender,
+    sender: EngineRequest,
     router: Router,
     detection: DetectionMode,
 ) -> PlannedText:
@@ -195,9 +195,8 @@ def plan_one(
     context = route_context(router, route, options, request.options.placeholders)
     context = replace(context, pause=pause_of(len(text)))
     plans = [plan_text(one, context) for one in marked]
-    planned = PlannedText(
-        None, route, detected, options, sender, markup=request.markup, parts=parts, plans=plans
-    )
+    of_text = replace(sender, options=options)
+    planned = PlannedText(None, route, detected, of_text, markup=request.markup, parts=parts, plans=plans)
     planned.prepare()
     return planned
 

@@ -90,4 +90,5 @@ def with_callbacks(
             notify(SegmentSoFar(item, number, shown, len(sources[number])))
 
     tokens = on_token if detail is StreamDetail.TOKENS else None
-    return replace(call, on_segmented=sources.extend, on_segment=on_segment, on_token=tokens)
+    request = replace(call.request, on_segmented=sources.extend, on_segment=on_segment, on_token=tokens)
+    return replace(call, request=request)

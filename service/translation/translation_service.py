@@ -9,7 +9,7 @@ from functools import partial
 
 import anyio
 
-from dragoman import InputError
+from dragoman import EngineRequest, InputError
 from dragoman.pipeline.pacing import pause_of
 from dragoman.routing.routes import Route
 from dragoman.scheduling.fair_queue import Flow
@@ -22,7 +22,7 @@ from service.telemetry.request_record import record_texts
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.coalescing import Coalescer
 from service.translation.detection import detect
-from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome, Sender
+from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome
 from service.translation.limits import TextLimits
 from service.translation.named_source import doubt_sources, is_doubtful
 from service.translation.planned_text import PlannedText, TextsRejectedError, known_text, plan_one, results_of
@@ -285,9 +285,10 @@ class TranslationService:
             raise TextsRejectedError(problems)
         return plans
 
-    def _sender(self, caller: Caller) -> Sender:
-        """Return a sender that shares queue and cache with the caller's other requests only."""
-        return Sender(Flow(caller.key_id), self.cache_sharing.partition_of(caller.key_id))
+    def _sender(self, caller: Caller) -> EngineRequest:
+        """Return a request that shares queue and cache with the caller's other requests only."""
+        partition = self.cache_sharing.partition_of(caller.key_id)
+        return EngineRequest(flow=Flow(caller.key_id), cache_partition=partition)
 
     @asynccontextmanager
     async def charged(self, characters: int, caller: Caller) -> AsyncIterator[Delivery]:
