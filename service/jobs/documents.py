@@ -3,12 +3,11 @@
 import hashlib
 import hmac
 import secrets
-from collections.abc import AsyncGenerator, Callable
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
-from pathlib import Path
 from shutil import copyfileobj
 from typing import BinaryIO, TypeVar
 
@@ -67,14 +66,13 @@ class DocumentService:
             FileRejected: the file cannot be translated.
             QuotaExceeded: the caller has fewer characters left.
         """
-        document_key = new_document_key()
-        async with self.job_service.folder() as folder:
-            sent = await _copy_upload(folder, content, job_request, document_key)
-            sent = replace(sent, terms=terms)
+        async with self._uploaded(content, job_request, terms) as (sent, document_key):
             if problem_if_in_target is not None and await self.job_service.is_in_target(sent, caller):
                 ending = JobOutcome(JobState.FAILED, problem=problem_if_in_target)
-                return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)
-            return AcceptedDocument(await self.job_service.add(sent, caller), document_key)
+                job = await self.job_service.add_ended(sent, caller, ending)
+            else:
+                job = await self.job_service.add(sent, caller)
+            return AcceptedDocument(job, document_key)
 
     async def add_unchanged(
         self, content: BinaryIO, job_request: JobRequest, caller: Caller
@@ -141,10 +139,25 @@ class DocumentService:
     async def _add_ended(
         self, content: BinaryIO, job_request: JobRequest, caller: Caller, ending: JobOutcome
     ) -> AcceptedDocument:
+        async with self._uploaded(content, job_request) as (sent, document_key):
+            return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)
+
+    @asynccontextmanager
+    async def _uploaded(
+        self, content: BinaryIO, job_request: JobRequest, terms: RequestTerminology | None = None
+    ) -> AsyncIterator[tuple[UploadedFile, str]]:
+        """Yield a copy of a file for the block, with the key of a new document."""
         document_key = new_document_key()
         async with self.job_service.folder() as folder:
-            sent = await _copy_upload(folder, content, job_request, document_key)
-            return AcceptedDocument(await self.job_service.add_ended(sent, caller, ending), document_key)
+            path = folder / UPLOAD_NAME
+
+            def copy() -> None:
+                content.seek(0)
+                with path.open("xb") as target:
+                    copyfileobj(content, target)
+
+            await run_storage_call(copy)
+            yield UploadedFile(path, job_request, key_sha256(document_key), terms), document_key
 
 
 def new_document_key() -> str:
@@ -165,20 +178,6 @@ def opens(document_key: str, job: Job) -> bool:
     return job.document_key_sha256 is not None and hmac.compare_digest(
         job.document_key_sha256, key_sha256(document_key)
     )
-
-
-async def _copy_upload(
-    folder: Path, content: BinaryIO, job_request: JobRequest, document_key: str
-) -> UploadedFile:
-    path = folder / UPLOAD_NAME
-
-    def copy() -> None:
-        content.seek(0)
-        with path.open("xb") as target:
-            copyfileobj(content, target)
-
-    await run_storage_call(copy)
-    return UploadedFile(path, job_request, key_sha256(document_key))
 
 
 async def _run_for_document(ask: Callable[[], Result]) -> Result:

@@ -20,13 +20,13 @@ from dragoman.types import Pair
 from service.accounts.database import Database
 from service.batch.entry_translator import translator_for
 from service.batch.errors import JournalDamaged, OtherJob
-from service.batch.files import JobFile, read_entries, survey
+from service.batch.files import JobFile, Survey, read_entries, survey
 from service.batch.journal import Journal
 from service.batch.memory_translator import MemoryTranslator
 from service.batch.pending_entries import ChunkLimits
 from service.batch.planning import read_beginning
 from service.batch.progress import BatchProgress, BatchReport
-from service.batch.run import BatchJob, first_failure, run_job, translator_facts
+from service.batch.run import BatchJob, run_job, translator_facts
 from service.batch.texts import EntryTranslator
 from service.formats.entries import FileOptions
 from service.formats.limits import FileLimits
@@ -50,32 +50,10 @@ MAX_KEPT_ENTRIES, MAX_KEPT_CHARACTERS = 1000, 100_000
 """Size of a file up to which its entries are kept in memory: to read one anew takes a new process."""
 UNKNOWN = Pair("und", "und")
 """Languages of a file that is only read, not translated."""
+RESULT, ERRORS = "result", "errors.jsonl"
+"""Names of the files of a job's output; there is none of errors if all entries are translated."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class EntryCounts:
-    """Number of entries and characters of a file."""
-
-    num_entries: int
-    num_characters: int
-    pair: Pair | None = None
-    """Languages used for counting, if the file's content depends on them; else None."""
-
-
-@dataclass(frozen=True, slots=True)
-class JobOutput:
-    """Output files of a job, in the worker's folder."""
-
-    result: Path
-    errors: Path | None
-    num_failed: int
-    num_flagged: int
-    first_failure: str | None
-    """Position of the first entry that could not be translated, and why; None if there is none."""
-    refund_characters: int
-    """Characters of entries that could not be translated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +123,10 @@ class JobRunner:
     limits: FileLimits | None = None
     """Limits of file processing; None to read files in this process."""
 
-    def check(self, job_request: JobRequest, source: Path, stop: Event) -> EntryCounts:
+    def check(self, job_request: JobRequest, source: Path, stop: Event) -> tuple[Survey, Pair | None]:
         """Read a whole file, so that a file that cannot be translated is rejected before it is queued.
+
+        Return its size, and the languages that it was read in if its content depends on them.
 
         Raises:
             FileFormatError: its name has no known format, or an option does not fit the format.
@@ -155,8 +135,7 @@ class JobRunner:
             BatchStopped: `stop` was set, or the process that reads the file was stopped.
         """
         pair = self._pair(job_request, source, stop) if depends_on_languages(job_request.file_name) else None
-        counts = survey(self._job_file(job_request, source, pair or UNKNOWN, stop), stop)
-        return EntryCounts(counts.num_entries, counts.num_characters, pair)
+        return survey(self._job_file(job_request, source, pair or UNKNOWN, stop), stop), pair
 
     def run(
         self,
@@ -166,13 +145,13 @@ class JobRunner:
         progress_reporter: ProgressReporter,
         stop: Event,
         terms: RequestTerminology | None = None,
-    ) -> JobOutput:
-        """Translate a job's file, and resume where an earlier worker stopped.
+    ) -> BatchReport:
+        """Translate a job's file to `RESULT` and `ERRORS`, and resume where an earlier worker stopped.
 
         Args:
             job: the job.
             source: its file.
-            folder: folder of the result; nobody else writes there.
+            folder: folder of the output; nobody else writes there.
             progress_reporter: receives the progress.
             stop: set to end the job soon.
             terms: terms as they were when the job was added.
@@ -186,10 +165,9 @@ class JobRunner:
         pair = self._pair(job.job_request, source, stop)
         if self.detection.is_wanted(job.job_request.source):
             progress_reporter.set_source(pair.source)
-        file = self._job_file(job.job_request, source, pair, stop, folder / "result")
+        file = self._job_file(job.job_request, source, pair, stop, folder / RESULT)
         if job.num_entries <= MAX_KEPT_ENTRIES and job.num_characters <= MAX_KEPT_CHARACTERS:
             file = replace(file, entries=tuple(read_entries(file)))
-        errors = folder / "errors.jsonl"
         journal = self.journal(job.id)
         options = job.job_request.options
         if terms is not None and pair.source != pair.target:
@@ -199,7 +177,7 @@ class JobRunner:
         if memory is not None:
             threshold = job.job_request.memory_threshold
             facts["memory"] = f"{memory.id}, version {memory.version}, threshold {threshold:g}"
-        batch = BatchJob((file,), facts, errors, options, CHUNKS)
+        batch = BatchJob((file,), facts, folder / ERRORS, options, CHUNKS)
 
         def run() -> BatchReport:
             return run_job(
@@ -211,21 +189,12 @@ class JobRunner:
             )
 
         try:
-            report = run()
+            return run()
         except (OtherJob, JournalDamaged) as error:
             # Translations of two models must not be mixed, and a damaged journal must not be trusted.
             logger.warning("job %s starts again from the beginning: %s", job.id, error)
             journal.forget()
-            report = run()
-        kept = errors if errors.is_file() else None
-        return JobOutput(
-            file.target,
-            kept,
-            report.num_failed,
-            report.num_flagged,
-            first_failure(errors),
-            min(report.failed_characters, job.num_characters),
-        )
+            return run()
 
     def _translator(self, pair: Pair, job: Job, options: TranslationOptions, stop: Event) -> EntryTranslator:
         return translator_for(

@@ -15,12 +15,13 @@ from dragoman.pipeline.resolution import unknown_formality
 from dragoman.types import Formality, Pair
 from service.accounts.keys import Caller
 from service.batch.errors import BatchStopped, InputProblem
+from service.batch.files import Survey
 from service.formats.entries import FileFormatError
 from service.formats.limits import FileLimits
 from service.glossaries.terminology import RequestTerminology
 from service.jobs.errors import FileRejected, FilesUnavailable
 from service.jobs.job import Job, JobOutcome, JobRequest, JobState, NewJob, new_job_id
-from service.jobs.job_runner import EntryCounts, JobRunner, keep, remove, remove_files
+from service.jobs.job_runner import RESULT, JobRunner, keep, remove, remove_files
 from service.jobs.job_storage import JobStorage
 from service.jobs.worker import INPUT, TERMS, JobWorkers
 from service.models.engine import translator_options
@@ -32,7 +33,6 @@ from service.translation.translation_service import TranslationService
 from service.work.file_work import FileUnreadable, FileWork
 from service.work.threads import run_in_thread
 
-RESULT = "result"
 Result = TypeVar("Result")
 
 
@@ -109,9 +109,9 @@ class JobService:
             FileRejected: the file cannot be translated.
             QuotaExceeded: the caller has fewer characters left.
         """
-        counts = await self._check(upload, caller)
-        most = caller.limits.characters_per_month
-        job = await run_storage_call(lambda: self._store_job(upload, caller, counts, most))
+        counts, pair = await self._check(upload, caller)
+        checked = replace(upload, job_request=_fix_languages(upload.job_request, pair))
+        job = await run_storage_call(lambda: self._store_job(checked, caller, counts))
         self.workers.wake()
         return job
 
@@ -132,10 +132,6 @@ class JobService:
 
         return await self._run(upload, caller, look)
 
-    async def again(self, job: Job) -> Job:
-        """Read a job again from the database."""
-        return await run_storage_call(lambda: self.storage.store.again(job))
-
     async def cancel(self, job: Job) -> Job:
         """Cancel a job; a job that has ended stays as it is."""
         job = await run_storage_call(lambda: self.storage.store.cancel(job))
@@ -147,7 +143,7 @@ class JobService:
         """Delete a job that has ended, and its files."""
         await run_storage_call(lambda: remove(self.storage, self.runner, job))
 
-    async def _check(self, upload: UploadedFile, caller: Caller) -> EntryCounts:
+    async def _check(self, upload: UploadedFile, caller: Caller) -> tuple[Survey, Pair | None]:
         name = upload.job_request.file_name
         try:
             return await self._run(
@@ -171,9 +167,7 @@ class JobService:
         except BatchStopped as error:
             raise FileUnreadable from error
 
-    def _store_job(
-        self, upload: UploadedFile, caller: Caller, counts: EntryCounts, most_characters: int | None
-    ) -> Job:
+    def _store_job(self, upload: UploadedFile, caller: Caller, counts: Survey) -> Job:
         new = self._new_job(upload, caller, counts)
         terms = None if upload.terms is None else _terms_file(upload.path, upload.terms)
         if terms is not None:
@@ -181,24 +175,24 @@ class JobService:
         with self._stored_blob(new.id, INPUT, upload.path):
             if terms is not None:
                 self.storage.blobs.put(f"{new.id}/{TERMS}", terms)
-            return self.storage.store.add(new, most_characters)
+            return self.storage.store.add(new, caller.limits.characters_per_month)
 
     def _store_ended_job(self, upload: UploadedFile, caller: Caller, ending: JobOutcome) -> Job:
-        new = self._new_job(upload, caller, EntryCounts(0, 0))
+        new = self._new_job(upload, caller, None)
         if ending.state is not JobState.DONE:
             return self.storage.store.add_ended(new, ending)
         result = keep(f"{new.id}/{RESULT}", upload.path)
         with self._stored_blob(new.id, RESULT, upload.path):
             return self.storage.store.add_ended(new, replace(ending, result=result))
 
-    def _new_job(self, upload: UploadedFile, caller: Caller, counts: EntryCounts) -> NewJob:
+    def _new_job(self, upload: UploadedFile, caller: Caller, counts: Survey | None) -> NewJob:
         return NewJob(
             new_job_id(self.storage.store.clock.now()),
             caller.key_id,
-            _fix_languages(upload.job_request, counts.pair),
+            upload.job_request,
             upload.path.stat().st_size,
-            counts.num_entries,
-            counts.num_characters,
+            0 if counts is None else counts.num_entries,
+            0 if counts is None else counts.num_characters,
             upload.document_key_sha256,
             None if upload.terms is None else upload.terms.num_terms,
         )

@@ -30,9 +30,8 @@ def of_key(key_id: str | None) -> sa.ColumnElement[bool]:
 
 def num_running(now: datetime) -> sa.ScalarSelect[int]:
     """Count the running jobs of the same key as a row's; all callers without a key count as one."""
-    others = JOBS.alias()
+    others, is_same_key = _jobs_of_same_key()
     is_worked_on = sa.and_(others.c.state == JobState.RUNNING, others.c.leased_until > now)
-    is_same_key = others.c.key_id.is_not_distinct_from(JOBS.c.key_id)
     return sa.select(sa.func.count()).where(is_worked_on, is_same_key).correlate(JOBS).scalar_subquery()
 
 
@@ -49,18 +48,22 @@ def is_free(claimed: ClaimKind, now: datetime) -> sa.ColumnElement[bool]:
 
 def has_begun() -> sa.ColumnElement[bool]:
     """Return whether an unfinished job of the same key as a row's is running or was interrupted."""
-    others = JOBS.alias()
+    others, is_same_key = _jobs_of_same_key()
     is_begun = sa.and_(others.c.state.in_(UNFINISHED), others.c.started_at.is_not(None))
-    is_same_key = others.c.key_id.is_not_distinct_from(JOBS.c.key_id)
     return sa.exists().where(is_begun, is_same_key).correlate(JOBS)
 
 
 def waiting_since() -> sa.ColumnElement[datetime]:
     """Return since when the key of a queued row waits: the end of its last turn, or else its creation."""
-    others = JOBS.alias()
-    is_same_key = others.c.key_id.is_not_distinct_from(JOBS.c.key_id)
+    others, is_same_key = _jobs_of_same_key()
     ends = sa.select(sa.func.max(others.c.leased_until)).where(others.c.state == JobState.QUEUED, is_same_key)
     return sa.func.coalesce(ends.correlate(JOBS).scalar_subquery(), JOBS.c.created_at)
+
+
+def _jobs_of_same_key() -> tuple[sa.FromClause, sa.ColumnElement[bool]]:
+    """Return the table of jobs once more, and the condition that a row of it has the key of a row."""
+    others = JOBS.alias()
+    return others, others.c.key_id.is_not_distinct_from(JOBS.c.key_id)
 
 
 def is_leased_to(job_id: str, worker: str) -> sa.ColumnElement[bool]:

@@ -29,13 +29,15 @@ from dragoman.errors import (
 )
 from service.accounts.errors import StoreError
 from service.batch.errors import BatchRejected, BatchStopped
+from service.batch.progress import BatchReport
+from service.batch.run import first_failure
 from service.errors import SERVER_FAILED
 from service.formats.entries import FileFormatError
 from service.glossaries.terminology import RequestTerminology
 from service.jobs.end_waiter import EndWaiter
 from service.jobs.errors import JobsFull, LeaseLost, TooManyBytes
 from service.jobs.job import FILE_GONE, MANY_SETBACKS, MODEL_FAILED, ClaimKind, Job, JobOutcome, JobState
-from service.jobs.job_runner import JobOutput, JobRunner, ProgressReporter, TimeSlices, keep, sweep
+from service.jobs.job_runner import ERRORS, RESULT, JobRunner, ProgressReporter, TimeSlices, keep, sweep
 from service.jobs.job_storage import JobStorage
 from service.jobs.store import JobStore
 from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
@@ -292,7 +294,7 @@ class JobWorkers:
         except FileNotFoundError:
             return JobOutcome(JobState.FAILED, problem=FILE_GONE, refund_characters=everything)
         try:
-            finished = self.runner.run(
+            report = self.runner.run(
                 job, source, folder, assignment.progress_reporter, assignment.stop, terms
             )
         except BatchStopped:
@@ -305,7 +307,7 @@ class JobWorkers:
             raise
         except Exception as error:  # noqa: BLE001 -- reported to the owner; the next job is not affected
             return self._unfinished_outcome(job, JobState.FAILED, _problem_for_owner(error))
-        return self._store_output(assignment, finished)
+        return self._store_output(assignment, report, folder)
 
     def _read_terms(self, job: Job, folder: Path) -> RequestTerminology | None:
         """Return the terms that a job was added with. Raises FileNotFoundError if their file is gone."""
@@ -315,38 +317,37 @@ class JobWorkers:
             self.storage.blobs.local(f"{job.id}/{TERMS}", folder).read_bytes()
         )
 
-    def _store_output(self, assignment: _Assignment, finished: JobOutput) -> JobOutcome:
+    def _store_output(self, assignment: _Assignment, report: BatchReport, folder: Path) -> JobOutcome:
         """Store the output files and return the ending. A document without any translated entry fails.
 
         The names are unique to this worker, and the files count only when the job refers to them.
         """
         job, worker, blobs = assignment.job, assignment.worker, self.storage.blobs
-        kept = finished.first_failure if job.is_document else None
-        if kept is not None and finished.num_failed == job.num_entries:
+        kept = first_failure(folder / ERRORS) if job.is_document else None
+        if kept is not None and report.num_failed == job.num_entries:
             return JobOutcome(JobState.FAILED, problem=kept, refund_characters=job.num_characters)
-        result = keep(f"{job.id}/result-{worker}", finished.result)
-        errors = None
-        if finished.errors is not None:
-            errors = keep(f"{job.id}/errors-{worker}", finished.errors)
+        refund = min(report.failed_characters, job.num_characters)
+        result = keep(f"{job.id}/result-{worker}", folder / RESULT)
+        has_errors = (folder / ERRORS).is_file()
+        errors = keep(f"{job.id}/errors-{worker}", folder / ERRORS) if has_errors else None
         try:
             num_bytes = result.size_bytes + (0 if errors is None else errors.size_bytes)
             self._store.check_result(job, num_bytes)
         except (TooManyBytes, JobsFull) as error:
             problem = f"its translation cannot be stored: {error}"
-            return JobOutcome(JobState.FAILED, problem=problem, refund_characters=finished.refund_characters)
-        blobs.put(result.blob, finished.result)
-        if finished.errors is not None and errors is not None:
-            blobs.put(errors.blob, finished.errors)
-        source = assignment.progress_reporter.progress.detected_source
+            return JobOutcome(JobState.FAILED, problem=problem, refund_characters=refund)
+        blobs.put(result.blob, folder / RESULT)
+        if errors is not None:
+            blobs.put(errors.blob, folder / ERRORS)
         return JobOutcome(
             JobState.DONE,
-            finished.num_failed,
-            finished.num_flagged,
+            report.num_failed,
+            report.num_flagged,
             kept,
             result=result,
             errors=errors,
-            refund_characters=finished.refund_characters,
-            detected_source=source,
+            refund_characters=refund,
+            detected_source=assignment.progress_reporter.progress.detected_source,
         )
 
     def _unfinished_outcome(self, job: Job, state: JobState, problem: str | None = None) -> JobOutcome:
