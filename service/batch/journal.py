@@ -158,20 +158,25 @@ def _differences(known: Mapping[str, str], facts: Mapping[str, str]) -> tuple[st
 
 
 def _row(job: str, key: bytes, outcome: TextOutcome) -> dict[str, object]:
-    row: dict[str, object] = {
-        "job": job,
+    problem = outcome.problem and outcome.problem.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    row = {**outcome_row(key, outcome), "job": job, "problem": problem}
+    return {**row, "checksum": _checksum(row)}
+
+
+def outcome_row(key: bytes, outcome: TextOutcome) -> dict[str, object]:
+    """Return the row of an outcome, in a journal or in a cluster's file."""
+    return {
         "key": key,
         "text": marked_bytes(outcome.marked),
-        "problem": outcome.problem and outcome.problem.replace("\0", "\N{REPLACEMENT CHARACTER}"),
+        "problem": outcome.problem,
         "is_cut": outcome.is_cut,
         "origin": None if outcome.origin is TextOrigin.MACHINE else outcome.origin.value,
         "confidence": outcome.confidence,
     }
-    return {**row, "checksum": _checksum(row)}
 
 
 def read_outcome(row: Mapping[Any, Any]) -> TextOutcome:
-    """Return the outcome of a row, of a journal or of a cluster's file."""
+    """Return the outcome of such a row."""
     marked, origin = marked_of_bytes(row["text"]), TextOrigin(row["origin"] or TextOrigin.MACHINE)
     outcome = TextOutcome(marked, origin=origin, is_cut=row["is_cut"], confidence=row["confidence"])
     return outcome.with_problem(row["problem"])

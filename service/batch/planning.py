@@ -190,7 +190,6 @@ def plan_files(
     pair = None if options.is_detected(router) else router.route(options.source, options.target).pair
     files, problems = [], list[tuple[str, str]]()
     for file_mapping in mappings:
-        _check_kind(file_mapping)
         try:
             files.append(_plan(file_mapping, pair or _detect(file_mapping, options, router), options))
         except InputProblem as error:
@@ -201,18 +200,14 @@ def plan_files(
 
 
 def _plan(file_mapping: FileMapping, pair: Pair, options: LanguageOptions) -> JobFile:
-    with input_errors(file_mapping.name):
+    try:
         output = output_suffix(file_mapping.source.name, file_mapping.target.name)
+    except FileFormatError as error:
+        raise OutputProblem(str(file_mapping.target), error.problem) from error
+    with input_errors(file_mapping.name):
         file_options = FileOptions(pair.source, pair.target, options.columns, output)
         opened = open_format(file_mapping.source.name, file_options, options.limits)
     return JobFile(file_mapping.name, file_mapping.source, file_mapping.target, opened, pair)
-
-
-def _check_kind(file_mapping: FileMapping) -> None:
-    try:
-        output_suffix(file_mapping.source.name, file_mapping.target.name)
-    except FileFormatError as error:
-        raise OutputProblem(str(file_mapping.target), error.problem) from error
 
 
 def _detect(file_mapping: FileMapping, options: LanguageOptions, router: Router) -> Pair:

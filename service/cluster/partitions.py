@@ -19,7 +19,7 @@ from threading import Event
 from dragoman.types import Pair
 from service.batch.errors import ClusterMissing, JobCancelled, PartitionDamaged
 from service.batch.files import JobFile, output_errors, read_entries
-from service.batch.journal import Journal, look_up, marked_bytes, marked_of_bytes, read_outcome
+from service.batch.journal import Journal, look_up, marked_bytes, marked_of_bytes, outcome_row, read_outcome
 from service.batch.occurrences import OccurrenceCounts
 from service.batch.run import by_pair
 from service.formats.entries import Entry, entry_of
@@ -148,18 +148,8 @@ def write_outcomes(folder: Path, stem: str, keys: Sequence[bytes], outcomes: Seq
     Raises:
         OutputFailed: the file cannot be written, for example because the disk is full.
     """
-    rows = [{"key": key, **_outcome_row(outcome)} for key, outcome in zip(keys, outcomes, strict=True)]
+    rows = list(map(outcome_row, keys, outcomes))
     return _write_whole(pa.Table.from_pylist(rows, schema=OUTCOMES), folder, stem)
-
-
-def _outcome_row(outcome: TextOutcome) -> dict[str, object]:
-    return {
-        "text": marked_bytes(outcome.marked),
-        "is_cut": outcome.is_cut,
-        "origin": outcome.origin.value,
-        "confidence": outcome.confidence,
-        "problem": outcome.problem,
-    }
 
 
 def read_outcomes(path: Path) -> dict[bytes, TextOutcome]:
