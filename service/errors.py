@@ -28,12 +28,12 @@ client of the server sees it:
         UnknownDictionary             not_found
         TooManyGlossaries             invalid_input
         TooManyMemories               invalid_input
-        ModelIndexError               store_unavailable
-        UnknownModel                  not_found
-        ModelExists                   conflict
-        ModelBusy                     conflict
-        NotEnoughModelSpace           no_room
-        ModelsNotWritable             store_unavailable
+        ModelIndexError               -
+        UnknownModel                  -
+        ModelExists                   -
+        ModelBusy                     -
+        NotEnoughModelSpace           -
+        ModelsNotWritable             -
         FileFormatError               -
             FileLimitError            -
         FileUnreadable                store_unavailable

@@ -79,11 +79,10 @@ def find_bundle(model: str, folders: ModelFolders) -> Path:
 
 def list_bundles(folders: ModelFolders) -> list[BundleListing]:
     """Read and verify all bundles; return them sorted by name."""
-    return [inspect(folder) for folder in folders.find().values()]
+    return [_read_listing(folder) for folder in folders.find().values()]
 
 
-def inspect(folder: Path) -> BundleListing:
-    """Read and verify one bundle."""
+def _read_listing(folder: Path) -> BundleListing:
     try:
         bundle = read_bundle(folder)
     except BundleError as error:

@@ -1,14 +1,12 @@
 """Errors of downloading models; each message says what to do."""
 
-from service.errors import RETRY_AFTER, ErrorKind, ServiceError
+from service.errors import ServiceError
 
 
 class ModelIndexError(ServiceError):
     """An index, or a file that it names, cannot be used."""
 
     MESSAGE = "{problem}"
-    kind = ErrorKind.STORE_UNAVAILABLE
-    headers = RETRY_AFTER
     problem: str
 
 
@@ -16,7 +14,6 @@ class UnknownModel(ServiceError):  # noqa: N818 -- as above
     """There is no such model in the index, or none in the models folder."""
 
     MESSAGE = "{problem}"
-    kind = ErrorKind.NOT_FOUND
     problem: str
 
 
@@ -24,7 +21,6 @@ class ModelExists(ServiceError):  # noqa: N818 -- as above
     """A model with this name exists."""
 
     MESSAGE = "{name} exists; remove its folder, or use --replace"
-    kind = ErrorKind.CONFLICT
     name: str
 
 
@@ -32,7 +28,6 @@ class ModelBusy(ServiceError):  # noqa: N818 -- as above
     """The model is being downloaded, here or by another process."""
 
     MESSAGE = "{name} is being downloaded; try again later"
-    kind = ErrorKind.CONFLICT
     name: str
 
 
@@ -43,8 +38,6 @@ class NotEnoughModelSpace(ServiceError):  # noqa: N818 -- as above
         "{name} needs {needed_bytes} more bytes of disk space, but only {free_bytes} are free; "
         "free some space, or choose another models_dir"
     )
-    kind = ErrorKind.NO_ROOM
-    headers = RETRY_AFTER
     name: str
     needed_bytes: int
     free_bytes: int
@@ -54,6 +47,4 @@ class ModelsNotWritable(ServiceError):  # noqa: N818 -- as above
     """The models folder cannot be written."""
 
     MESSAGE = "cannot write to the models folder: {problem}"
-    kind = ErrorKind.STORE_UNAVAILABLE
-    headers = RETRY_AFTER
     problem: str

@@ -21,7 +21,6 @@ from service.models import errors, locations
 
 INDEX_FILE = "index.json"
 MAX_INDEX_BYTES = 4 * 2**20
-PIECE_BYTES = 2**20
 ModelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")]
 """Name that is safe as that of a folder."""
 OnBytes = Callable[[int], object]
@@ -164,11 +163,7 @@ def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) 
             if start != file.tell():
                 on_bytes(start - file.tell())
                 file.truncate(start)
-            while piece := locations.receive(
-                stream, min(PIECE_BYTES, record.size_bytes - file.tell()), source
-            ):
-                file.write(piece)
-                on_bytes(len(piece))
+            locations.append(stream, file, record.size_bytes, source, on_bytes)
         if file.tell() < record.size_bytes:
             raise errors.ModelIndexError(f"{source} ended early; try again to continue")
 

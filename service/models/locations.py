@@ -1,6 +1,6 @@
 """Locations of files: a path, or an address that is read over HTTP."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from http import HTTPStatus
 from http.client import HTTPException
@@ -17,6 +17,7 @@ from service.models.errors import ModelIndexError
 Content = TypeVar("Content")
 
 TIMEOUT_S = 60.0
+PIECE_BYTES = 2**20
 REMOTE = frozenset({"http", "https"})
 HANDLERS = (
     *(request.ProxyHandler, request.UnknownHandler, request.HTTPHandler, request.HTTPSHandler),
@@ -72,6 +73,15 @@ def open_location(location: str, start: int) -> tuple[BinaryIO, int]:
         headers = {"Range": f"bytes={start}-"} if start else {}
         response = opener.open(request.Request(location, headers=headers), timeout=TIMEOUT_S)  # noqa: S310 -- http or https
         return response, start if response.status == HTTPStatus.PARTIAL_CONTENT else 0
+
+
+def append(
+    stream: BinaryIO, target: BinaryIO, max_bytes: int, location: str, on_bytes: Callable[[int], object]
+) -> None:
+    """Append what a stream has to a file of at most `max_bytes`; call `on_bytes` with each piece's size."""
+    while piece := receive(stream, min(PIECE_BYTES, max_bytes - target.tell()), location):
+        target.write(piece)
+        on_bytes(len(piece))
 
 
 def receive(stream: BinaryIO, num_bytes: int, location: str) -> bytes:

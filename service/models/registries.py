@@ -4,7 +4,6 @@ A model is named by its registry and pair, such as `firefox:es-en`. A registry i
 or in a folder with the files that it names.
 """
 
-import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -16,9 +15,10 @@ from urllib.parse import urlsplit
 import zstandard
 from pydantic import BaseModel, Field
 
+from dragoman.bundle import file_sha256
 from dragoman.types import Pair
 from service.models.errors import ModelIndexError, UnknownModel
-from service.models.locations import REMOTE, open_location, parse_content, read_location, receive, resolve
+from service.models.locations import REMOTE, append, open_location, parse_content, read_location, resolve
 
 FIREFOX, ARGOS, OPUS = "firefox", "argos", "opus"
 REGISTRIES: Mapping[str, str] = {
@@ -44,7 +44,6 @@ OWN_CODES: Mapping[str, Mapping[str, str]] = {
 PIVOT = "en"
 MAX_REGISTRY_BYTES = 32 * 2**20
 MAX_FILE_BYTES = 2**31
-PIECE_BYTES = 2**20
 _CODE = r"[a-z]{2,3}(?:-[A-Z][a-z]{3}|-[A-Z]{2})?"
 _PAIR = re.compile(f"({_CODE})-({_CODE})")
 _NAMED = re.compile(rf"({FIREFOX}|{ARGOS}|{OPUS}):({_CODE})-({_CODE})")
@@ -211,17 +210,12 @@ def _version_key(version: str) -> list[int]:
 def _download(file: PublishedFile, target: Path, on_bytes: Callable[[int], object]) -> None:
     """Download a file, and decompress it if it ends in .zst. Both sizes are bounded."""
     stream, _ = open_location(file.location, 0)
-    digest, num_bytes, limit = hashlib.sha256(), 0, file.size_bytes or MAX_FILE_BYTES
+    limit = file.size_bytes or MAX_FILE_BYTES
     with closing(stream), target.open("xb") as written:
-        while piece := receive(stream, PIECE_BYTES, file.location):
-            num_bytes += len(piece)
-            if num_bytes > limit:
-                break
-            digest.update(piece)
-            written.write(piece)
-            on_bytes(len(piece))
+        append(stream, written, limit + 1, file.location, on_bytes)
+        num_bytes = written.tell()
     is_whole = num_bytes <= limit and file.size_bytes in {num_bytes, None}
-    if not is_whole or file.sha256 not in {digest.hexdigest(), None}:
+    if not is_whole or file.sha256 not in {file_sha256(target), None}:
         raise ModelIndexError(f"{file.location} is not the file that the registry names; try again")
     if target.suffix == ".zst":
         _decompress(target, target.with_suffix(""), file.location)
