@@ -8,7 +8,7 @@ import typer
 
 from dragoman import DecodingOptions
 from service.cli import options as cli_options
-from service.cli.line_source import STDIN
+from service.cli.lines import STDIN
 from service.formats.review_marks import ReviewMarks
 from service.settings.settings import load_settings
 from service.text.modes import PlaceholderMode

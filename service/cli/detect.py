@@ -3,7 +3,7 @@
 import typer
 
 from service.cli import options as cli_options
-from service.cli.line_source import open_lines
+from service.cli.lines import open_lines
 from service.models.engine import open_router
 from service.settings.settings import load_settings
 from service.translation.detection import detect as detect_languages

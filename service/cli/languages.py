@@ -10,7 +10,7 @@ from dragoman import InputError, UnsupportedPair
 from dragoman.routing.router import Router
 from dragoman.routing.routes import Route, RouteKind
 from dragoman.text.segmentation import has_letters
-from service.cli.line_source import MAX_BEGINNING_CHARACTERS
+from service.cli.lines import MAX_BEGINNING_CHARACTERS
 from service.models.engine import MORE_MODELS
 from service.translation.request import AUTO, UNDETERMINED
 

@@ -1,12 +1,13 @@
-"""Line by line translation: the n-th line out is the translation of the n-th line in."""
+"""Lines that a command reads, and their translation: line n out is the translation of line n in."""
 
+import io
 import os
 import signal
 import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 from types import FrameType
 from typing import BinaryIO, TypeVar
@@ -14,33 +15,99 @@ from typing import BinaryIO, TypeVar
 import typer
 from tqdm import tqdm
 
+from dragoman import InputError
+from dragoman.text.segmentation import has_letters
 from service.batch.texts import EntryTranslator
 from service.cli.exit_status import EXIT_BROKEN_PIPE
-from service.cli.line_source import LineSource
 from service.formats.entries import Entry, FileFormatError
 from service.formats.lines import Line, parse_line
+from service.formats.registry import SUFFIXES
+from service.text.outcome import TextOutcome
+
+STDIN = "-"
+MAX_BEGINNING_CHARACTERS = 2000
+"""Characters after which no further line is read ahead; as many as language detection uses."""
+
+
+class LineSource:
+    """Lines with their endings, the first of which can be read ahead."""
+
+    def __init__(self, lines: Iterator[bytes], file: BinaryIO | None) -> None:
+        """Create it without reading.
+
+        Args:
+            lines: the lines, from `file` if there is one.
+            file: file that the lines come from; None if they are an argument of the command.
+        """
+        self.file = file
+        self.is_terminal = file is not None and file.isatty()
+        self._lines = lines
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Return all lines, once."""
+        return self._lines
+
+    def beginning(self) -> str:
+        """Return the text of the first lines without taking them from the iteration.
+
+        On a terminal, that is the first line with letters: its user waits for an answer.
+        """
+        lines, texts, num_characters = list[bytes](), list[str](), 0
+        for line in self._lines:
+            lines.append(line)
+            texts.append(line.decode(errors="replace"))
+            num_characters += len(texts[-1])
+            if num_characters >= MAX_BEGINNING_CHARACTERS or (self.is_terminal and has_letters(texts[-1])):
+                break
+        self._lines = chain(lines, self._lines)
+        return "".join(texts)
+
+
+@contextmanager
+def open_lines(text: str | None, file: Path | None) -> Iterator[LineSource]:
+    """Yield the lines of a text, a file, or standard input if neither is given.
+
+    Raises:
+        InputError: both are given, or the text is the name of a file or looks like one.
+        OSError: the file cannot be read.
+    """
+    if text is not None and file is not None:
+        raise InputError("--file", "cannot be combined with a text")
+    if file is not None:
+        with file.open("rb") as opened:
+            yield LineSource(opened, opened)
+    elif text is None or text == STDIN:
+        yield LineSource(_standard_input(), sys.stdin.buffer)
+    else:
+        _reject_file_name(text)
+        content = os.fsencode(text)  # the bytes of the argument, even if they are not UTF-8
+        yield LineSource(io.BytesIO(content if content.endswith(b"\n") else content + b"\n"), None)
+
+
+def _standard_input() -> Iterator[bytes]:
+    if sys.stdin.isatty():
+        typer.echo("dragoman: reading lines from the terminal; Ctrl-D ends them", err=True)
+    yield from sys.stdin.buffer
+
+
+def _reject_file_name(text: str) -> None:
+    """Raise InputError for the name of a file: its user may mean the content or, rarely, the name itself."""
+    if os.path.isfile(text):  # noqa: PTH113 -- unlike `Path.is_file`, it takes texts too long for a name
+        raise InputError(
+            "text", f"{text} is a file; use --file {text}, or a pipe to translate the name itself"
+        )
+    if not any(map(str.isspace, text)) and text.lower().endswith(SUFFIXES):
+        problem = f"there is no file {text}; was one meant? Use a pipe to translate the name itself"
+        raise InputError("text", problem)
+
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class TargetLine:
-    """A line to write."""
-
-    number: int
-    """Number of the line, from 1."""
-    content: bytes
-    """The line with its ending."""
-    problem: str | None
-    """Description of the fault; None if the line was translated and passed all checks."""
-    is_cut: bool
-    """Whether a segment reached its length limit, so that the translation may be incomplete."""
-    is_source: bool
-    """Whether the source is written unchanged."""
-
-
-def translate_lines(translator: EntryTranslator, source: Iterable[bytes]) -> Iterator[TargetLine]:
-    """Translate lazily, one line out for each line in.
+def translate_lines(
+    translator: EntryTranslator, source: Iterable[bytes]
+) -> Iterator[tuple[bytes, TextOutcome]]:
+    """Translate lazily, one line out, with its ending, for each line in.
 
     Args:
         translator: gets all lines in one lazy call.
@@ -62,15 +129,11 @@ def translate_lines(translator: EntryTranslator, source: Iterable[bytes]) -> Ite
             # Raised here, it would overtake the lines that are still being translated.
             undecodable.append(error)
 
-    for number, outcome in enumerate(translator.translate(entries()), start=1):
+    for outcome in translator.translate(entries()):
         line = in_progress.popleft()
-        if outcome.is_source:
-            text, is_cut = line.text, False
-        else:
-            # The model may generate line feeds, but a line is translated as one line.
-            text, is_cut = outcome.marked.text.replace("\n", " "), outcome.is_cut
-        content = line.mark + text.encode() + line.ending
-        yield TargetLine(number, content, outcome.problem, is_cut, outcome.is_source)
+        # The model may generate line feeds, but a line is translated as one line.
+        text = line.text if outcome.is_source else outcome.marked.text.replace("\n", " ")
+        yield line.mark + text.encode() + line.ending, outcome
     if undecodable:
         raise undecodable[0]
 
@@ -145,19 +208,18 @@ def write_lines(translator: EntryTranslator, source: LineSource, target: BinaryI
         tqdm(unit=" lines", file=sys.stderr, disable=not has_bar) as bar,
         defer_interrupts() as interrupts,
     ):
-        for line in translate_lines(translator, interrupts.lines(source)):
-            target.write(line.content)
+        lines = translate_lines(translator, interrupts.lines(source))
+        for number, (content, outcome) in enumerate(lines, start=1):
+            target.write(content)
             if is_interactive:
                 target.flush()
-            if line.problem is not None:
+            if outcome.problem is not None:
                 is_complete = False
-                consequence = "; written unchanged" if line.is_source else ""
-                bar.write(f"dragoman: line {line.number}: {line.problem}{consequence}", file=sys.stderr)
-            if line.is_cut:
-                bar.write(
-                    f"dragoman: line {line.number}: reached the length limit and may be incomplete",
-                    file=sys.stderr,
-                )
+                consequence = "; written unchanged" if outcome.is_source else ""
+                bar.write(f"dragoman: line {number}: {outcome.problem}{consequence}", file=sys.stderr)
+            if outcome.is_cut and not outcome.is_source:
+                problem = "reached the length limit and may be incomplete"
+                bar.write(f"dragoman: line {number}: {problem}", file=sys.stderr)
             bar.update()
             interrupts.check()
     return is_complete

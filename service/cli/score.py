@@ -15,8 +15,7 @@ from dragoman.types import SegmentTranslation
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.languages import LanguageArguments, find_route, preload
-from service.cli.line_source import open_lines
-from service.cli.lines import defer_interrupts, flushed
+from service.cli.lines import defer_interrupts, flushed, open_lines
 from service.formats.entries import FileFormatError
 from service.formats.lines import parse_line
 from service.models.engine import open_router

@@ -13,8 +13,7 @@ from service.batch.entry_translator import RoutedEntryTranslator
 from service.cli import options as cli_options
 from service.cli.exit_status import EXIT_INCOMPLETE
 from service.cli.languages import LanguageArguments, find_route, preload
-from service.cli.line_source import open_lines
-from service.cli.lines import open_output, write_lines
+from service.cli.lines import open_lines, open_output, write_lines
 from service.cli.terms import TermOptions
 from service.models.engine import open_router
 from service.settings.settings import load_settings
