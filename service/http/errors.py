@@ -126,12 +126,8 @@ def error_response(error: ApiError) -> SafeJSONResponse:
 
 def error_body(error: ApiError) -> dict[str, Any]:
     """Return the body of that response, before it is encoded as JSON."""
-    return ErrorResponse(error=describe_error(error)).model_dump(mode="json")
-
-
-def describe_error(error: ApiError) -> ErrorBody:
-    """Return an error in Dragoman's own form, as a part of a response."""
-    return ErrorBody(type=error.kind, message=error.message, fields=list(error.fields))
+    body = ErrorBody(type=error.kind, message=error.message, fields=list(error.fields))
+    return ErrorResponse(error=body).model_dump(mode="json")
 
 
 def to_any_api_error(error: Exception) -> ApiError:

@@ -1,6 +1,7 @@
 """Names of files that clients send."""
 
 from unicodedata import category
+from urllib.parse import quote
 
 from service.http.errors import field_error
 
@@ -14,6 +15,11 @@ names, such as no-break spaces on macOS.
 def strip_folders(name: str) -> str:
     """Return what follows the last path separator of any operating system."""
     return name.replace("\\", "/").rpartition("/")[2]
+
+
+def attachment(name: str) -> str:
+    """Return the header Content-Disposition of a download (https://www.rfc-editor.org/info/rfc6266)."""
+    return f"attachment; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def base_name(name: str) -> str:

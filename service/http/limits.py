@@ -12,6 +12,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from service.accounts.keys import ANONYMOUS
 from service.accounts.rates import identity_of, network_of
 from service.http.errors import RETRY_AFTER, ApiError, ErrorForms, ErrorKind
+from service.http.middleware import HttpMiddleware
 from service.http.request_bodies import SPOOLED_FILES
 from service.http.uploads import UPLOAD, TrackedUpload, Uploads, announced_bytes
 from service.settings.settings import Settings
@@ -51,7 +52,7 @@ class BodyLimits:
         )
 
 
-class BodyLimitMiddleware:
+class BodyLimitMiddleware(HttpMiddleware):
     """ASGI middleware that rejects a body that is too large, too slow, or one of too many at a time.
 
     It reads nothing itself. It rejects a single body that is too large by its announced size. All other
@@ -59,16 +60,13 @@ class BodyLimitMiddleware:
     """
 
     def __init__(self, app: ASGIApp, limits: BodyLimits, forms: ErrorForms) -> None:
-        self.app = app
+        super().__init__(app)
         self.limits = limits
         self.forms = forms
         self._bodies = _BodyCounter(limits)
         self._uploads = Uploads(limits.settings)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         path = scope["path"]
         max_bytes = self.limits.max_bytes(path)
         scope[UPLOAD] = None

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from fastapi import APIRouter, Security
 from fastapi.params import Depends
 from fastapi.routing import APIRoute
-from fastapi.security import APIKeyHeader, HTTPBearer
+from fastapi.security import APIKeyHeader, APIKeyQuery, HTTPBearer
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
@@ -69,10 +69,19 @@ BEARER = HTTPBearer(
     "one.",
     auto_error=False,
 )
-KEY = APIKeyHeader(
-    name="X-API-Key", scheme_name="Key", description="The same key in another header.", auto_error=False
-)
-WITH_KEY: Sequence[Depends] = (Security(BEARER), Security(KEY))
+
+
+def key_scheme(
+    kind: type[APIKeyHeader | APIKeyQuery], name: str, scheme_name: str, description: str
+) -> Depends:
+    """Return a dependency that documents where a key may be. It only serves the document."""
+    scheme = kind(name=name, scheme_name=scheme_name, description=description, auto_error=False)
+    documented: Depends = Security(scheme)
+    return documented
+
+
+KEY = key_scheme(APIKeyHeader, "X-API-Key", "Key", "The same key in another header.")
+WITH_KEY: Sequence[Depends] = (Security(BEARER), KEY)
 """`dependencies` of a route that accepts keys. They only serve the document: `Authenticator` reads keys."""
 WITHOUT_KEY: Mapping[str, Any] = {"security": [{}]}
 """`openapi_extra` of a route that accepts keys, and needs none on servers that require none."""
@@ -174,15 +183,18 @@ def request_of(
     model: type[BaseModel] | None = None,
     media_types: Iterable[str] = (),
     parameters: Iterable[Mapping[str, Any]] = (),
+    query: type[BaseModel] | None = None,
 ) -> dict[str, Any]:
     """Return the `openapi_extra` of a route that parses its request itself and accepts keys.
 
     Args:
         model: fields of the body; None if the route takes no body.
         media_types: formats of the body.
-        parameters: parameters in the path, the query and the headers.
+        parameters: parameters in the path and the headers.
+        query: parameters in the URL's query.
     """
-    operation: dict[str, Any] = {**WITHOUT_KEY, "parameters": [dict(each) for each in parameters]}
+    in_url = [*map(dict, parameters), *(() if query is None else query_parameters(query))]
+    operation: dict[str, Any] = {**WITHOUT_KEY, "parameters": in_url}
     if model is not None:
         content = {each: {"schema": schema_of(model)} for each in media_types}
         operation["requestBody"] = _request_body(content)

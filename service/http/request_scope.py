@@ -4,10 +4,11 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from dragoman import Deadline, DeadlineExceeded
 from service.http.errors import ErrorForms, to_api_error
+from service.http.middleware import HttpMiddleware
 from service.http.uploads import has_body
 from service.work.deadlines import current_deadline
 
@@ -16,22 +17,18 @@ GRACE_S = 1.0
 
 
 @dataclass(slots=True, eq=False)
-class RequestScopes:
+class RequestScopes(HttpMiddleware):
     """ASGI middleware that cancels a request whose client has disconnected, or that takes too long.
 
     Its time begins when its body is complete, and ends with the beginning of its response.
     """
 
-    app: ASGIApp
     forms: ErrorForms
     timeout_s: float
     is_untimed: Callable[[str], bool]
     """Tells paths whose requests have files, which have limits of their own."""
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         timeout_s = None if self.is_untimed(scope["path"]) else self.timeout_s
         running = _RunningRequest(receive, send, timeout_s)
         try:

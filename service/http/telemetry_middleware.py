@@ -5,9 +5,10 @@ import time
 from dataclasses import dataclass
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from service.http.errors import CLIENT_GONE
+from service.http.middleware import HttpMiddleware
 from service.settings.groups import TelemetrySettings
 from service.telemetry.counters import RequestCounters
 from service.telemetry.request_record import (
@@ -29,17 +30,13 @@ logger = logging.getLogger("service.access")
 
 
 @dataclass(slots=True, eq=False)
-class TelemetryMiddleware:
+class TelemetryMiddleware(HttpMiddleware):
     """ASGI middleware around all others. Returns the request's id in a response header."""
 
-    app: ASGIApp
     counters: RequestCounters
     settings: TelemetrySettings
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         record = begin_request(Headers(scope=scope).get(REQUEST_ID_HEADER))
         began_s = time.perf_counter()
         # Unless a response starts, the client has disconnected.

@@ -147,7 +147,7 @@ class DocumentService:
         self, content: BinaryIO, job_request: JobRequest, terms: RequestTerminology | None = None
     ) -> AsyncIterator[tuple[UploadedFile, str]]:
         """Yield a copy of a file for the block, with the key of a new document."""
-        document_key = new_document_key()
+        document_key = secrets.token_hex(DOCUMENT_KEY_BYTES)  # nobody can guess it
         async with self.job_service.folder() as folder:
             path = folder / UPLOAD_NAME
 
@@ -158,11 +158,6 @@ class DocumentService:
 
             await run_storage_call(copy)
             yield UploadedFile(path, job_request, key_sha256(document_key), terms), document_key
-
-
-def new_document_key() -> str:
-    """Return the secret that gives access to one document: 64 hexadecimal digits that nobody can guess."""
-    return secrets.token_hex(DOCUMENT_KEY_BYTES)
 
 
 def key_sha256(document_key: str) -> str:

@@ -191,22 +191,6 @@ class ClaimKind(Enum):
     """Only jobs and documents of keys of which none is running, so that they need not wait for other keys."""
 
 
-@dataclass(frozen=True, slots=True)
-class JobLimits:
-    """Limits on the number, size and lifetime of stored jobs."""
-
-    max_jobs_of_key: int = 100
-    """Maximum number of unfinished jobs of one key; the same number of documents is allowed besides."""
-    max_bytes: int = 10 * 2**30
-    """Maximum number of bytes of all jobs' files."""
-    lifetime_s: float = 7 * 86400.0
-    """Seconds for which a job that has ended is kept, with its files."""
-    document_lifetime_s: float = 1800.0
-    """The same for a document."""
-    max_bytes_of_key: int = 2 * 2**30
-    """Maximum number of bytes of the files of one key's jobs."""
-
-
 def new_job_id(now: datetime) -> str:
     """Return 32 hexadecimal digits that sort by time: 48 bits of milliseconds, as in a UUID of version 7
     (https://www.rfc-editor.org/info/rfc9562), and 80 random bits, which nobody can guess.

@@ -18,7 +18,6 @@ from sqlalchemy import make_url
 from service.accounts.accounts import Accounts
 from service.accounts.database import DEFAULT_URL, Database
 from service.batch.files import sync_folder
-from service.jobs.job import JobLimits
 from service.jobs.store import JobStore
 from service.settings.settings import Settings, SettingsError
 
@@ -258,15 +257,7 @@ def open_job_storage(settings: Settings, accounts: Accounts, opened: ExitStack) 
         raise SettingsError(
             f"jobs_files: the folder cannot be used; set another, or set jobs to off: {error}"
         ) from error
-    limits = JobLimits(
-        settings.max_jobs_of_key,
-        settings.max_jobs_bytes,
-        settings.job_lifetime_s,
-        settings.document_lifetime_s,
-        settings.max_jobs_bytes_of_key,
-    )
-    store = JobStore(database, limits, accounts.clock)
-    return JobStorage(store, blobs, scratch)
+    return JobStorage(JobStore(database, settings, accounts.clock), blobs, scratch)
 
 
 def _files_location(settings: Settings, accounts: Accounts, scratch: ScratchFolder) -> str:

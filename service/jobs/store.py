@@ -22,7 +22,6 @@ from service.jobs.job import (
     UNREADABLE,
     ClaimKind,
     Job,
-    JobLimits,
     JobOutcome,
     JobState,
     NewJob,
@@ -30,6 +29,7 @@ from service.jobs.job import (
     new_job_id,
 )
 from service.schema.tables import JOBS
+from service.settings.settings import Settings
 
 LEASE_S = 30.0
 """Seconds of silence after which another worker takes over a job. Machines' clocks must differ by less."""
@@ -38,7 +38,7 @@ UPLOAD_S = 3600.0
 MAX_IDS = 500
 """Maximum number of ids in one statement."""
 
-DEFAULT_LIMITS = JobLimits()
+DEFAULTS = Settings.model_construct()
 
 logger = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class JobStore:
     """Jobs in the database. All methods wait for it, and raise StoreError if it cannot be used."""
 
     database: Database
-    limits: JobLimits = DEFAULT_LIMITS
+    settings: Settings = DEFAULTS
     clock: Clock = SYSTEM_CLOCK
     lease_s: float = LEASE_S
 
@@ -61,18 +61,14 @@ class JobStore:
             TooManyBytes: the caller's files would exceed their byte limit.
             JobsFull: all files together would exceed their byte limit.
         """
-        now = self.clock.now()
-        month = month_of(now)
         with self.database.writing() as connection:
             hold_lock(connection, tables.JOBS_LOCK)
             self._check_waiting(connection, new.key_id, is_document=new.document_key_sha256 is not None)
-            self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
-            tables.change_stored(connection, new.key_id, 1, 2 * new.input_size_bytes)
+            job = self._insert(connection, new)
             if new.key_id is not None:
-                charge = Charge(new.key_id, month, new.num_characters, documents=1)
+                charge = Charge(new.key_id, job.charged_month, new.num_characters, documents=1)
                 charge_in_transaction(connection, charge, max_characters_per_month)
-            connection.execute(sa.insert(JOBS).values(tables.new_row(new, month, now)))
-            return _read_one(connection, new.id)
+            return job
 
     def add_ended(self, new: NewJob, ending: JobOutcome) -> Job:
         """Add a job that has already ended, without a charge.
@@ -80,13 +76,9 @@ class JobStore:
         Raises:
             TooManyBytes, JobsFull: a byte limit would be exceeded.
         """
-        now = self.clock.now()
         with self.database.writing() as connection:
             hold_lock(connection, tables.JOBS_LOCK)
-            self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
-            tables.change_stored(connection, new.key_id, 1, 2 * new.input_size_bytes)
-            connection.execute(sa.insert(JOBS).values(tables.new_row(new, month_of(now), now)))
-            self._end(connection, _read_one(connection, new.id), JOBS.c.id == new.id, ending)
+            self._end(connection, self._insert(connection, new), JOBS.c.id == new.id, ending)
             return _read_one(connection, new.id)
 
     def check_space(self, key_id: str | None) -> None:
@@ -314,6 +306,13 @@ class JobStore:
         """Return whether an id is so old that its job, if any, has been added by now."""
         return job_id < new_job_id(self.clock.now() - timedelta(seconds=UPLOAD_S))
 
+    def _insert(self, connection: sa.Connection, new: NewJob) -> Job:
+        now = self.clock.now()
+        self._check_space(connection, new.key_id, 2 * new.input_size_bytes)
+        tables.change_stored(connection, new.key_id, 1, 2 * new.input_size_bytes)
+        connection.execute(sa.insert(JOBS).values(tables.new_row(new, month_of(now), now)))
+        return _read_one(connection, new.id)
+
     def _read(self, *conditions: sa.ColumnElement[bool]) -> Job:
         with self.database.reading() as connection:
             row = connection.execute(sa.select(JOBS).where(*conditions)).first()
@@ -332,10 +331,13 @@ class JobStore:
 
     def _check_space(self, connection: sa.Connection, key_id: str | None, num_new: int) -> None:
         kept = read_total(connection, Resource.JOBS, key_id).size_bytes
-        if kept + num_new > self.limits.max_bytes_of_key:
-            raise TooManyBytes(self.limits.max_bytes_of_key, kept, num_new)
-        if read_total(connection, Resource.ALL_JOBS, None).size_bytes + num_new > self.limits.max_bytes:
-            raise JobsFull(self.limits.max_bytes)
+        if kept + num_new > self.settings.max_jobs_bytes_of_key:
+            raise TooManyBytes(self.settings.max_jobs_bytes_of_key, kept, num_new)
+        if (
+            read_total(connection, Resource.ALL_JOBS, None).size_bytes + num_new
+            > self.settings.max_jobs_bytes
+        ):
+            raise JobsFull(self.settings.max_jobs_bytes)
 
     def _check_waiting(self, connection: sa.Connection, key_id: str | None, *, is_document: bool) -> None:
         has_document_key = JOBS.c.document_key_sha256.is_not(None)
@@ -343,8 +345,8 @@ class JobStore:
         waiting = sa.select(sa.func.count()).where(
             is_owned_by(JOBS, key_id), alike, JOBS.c.state.in_(tables.UNFINISHED)
         )
-        if connection.execute(waiting).scalar_one() >= self.limits.max_jobs_of_key:
-            raise TooManyJobs(self.limits.max_jobs_of_key)
+        if connection.execute(waiting).scalar_one() >= self.settings.max_jobs_of_key:
+            raise TooManyJobs(self.settings.max_jobs_of_key)
 
     def _change(
         self, connection: sa.Connection, job_id: str, worker: str, values: dict[str, Any]
@@ -395,9 +397,9 @@ class JobStore:
 
     def _lifetime_s(self, job: Job, ending: JobOutcome) -> float:
         if not job.is_document:
-            return self.limits.lifetime_s
+            return self.settings.job_lifetime_s
         # Whoever cancelled a document will not come back, and nobody else knows its key.
-        return 0.0 if ending.state is JobState.CANCELLED else self.limits.document_lifetime_s
+        return 0.0 if ending.state is JobState.CANCELLED else self.settings.document_lifetime_s
 
     def _refund(self, connection: sa.Connection, job: Job, ending: JobOutcome) -> None:
         documents = int(ending.state is not JobState.DONE)

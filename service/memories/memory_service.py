@@ -1,14 +1,11 @@
 """The use cases of translation memories that all APIs share."""
 
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 
 from dragoman.pipeline.pacing import LARGE_CHARACTERS, cancelling_pause_of
-from dragoman.types import Pair
 from dragoman.weighted_cache import WeightedCache
-from service.accounts.keys import Caller
 from service.memories.errors import MemoryInvalid
-from service.memories.pairs import SegmentPair, TextMatches, fitting_targets
+from service.memories.pairs import TextMatches, fitting_targets
 from service.memories.repair import find_repaired
 from service.memories.similarity import MIN_SCORE, SimilarityIndex
 from service.memories.store import Memory, MemoryStore
@@ -32,10 +29,6 @@ class MemoryService:
         self._indexes: WeightedCache[tuple[str, int], SimilarityIndex] = WeightedCache(
             MAX_CACHED_BYTES, lambda index: index.size_bytes
         )
-
-    def now(self) -> datetime:
-        """Return the time at which a memory is created."""
-        return datetime.now(UTC)
 
     def find_matches(
         self,
@@ -87,10 +80,6 @@ class MemoryService:
             match(text) if target is None else TextMatches(target)
             for text, target in zip(texts, targets, strict=True)
         )
-
-    def suggest(self, caller: Caller, pair: Pair, suggested: SegmentPair) -> Memory:
-        """Store a correction in the caller's memory of suggestions; see `MemoryStore.suggest`."""
-        return self.store.suggest(caller.key_id, pair, suggested, self.now())
 
 
 def exact_targets(store: MemoryStore, memory_id: str, texts: Sequence[str]) -> list[str | None]:

@@ -109,7 +109,6 @@ class MemoryStore:
         name: str,
         pair: Pair,
         pairs: Iterable[SegmentPair],
-        now: datetime,
         *,
         memory_id: str | None = None,
     ) -> Memory:
@@ -124,7 +123,7 @@ class MemoryStore:
         first, *others = _parts(self._rows(pairs))
         with self.database.writing() as connection:
             hold_lock(connection, _MEMORIES_LOCK)
-            memory = self._create(connection, owner, _new_memory(name, pair, now, memory_id))
+            memory = self._create(connection, owner, _new_memory(name, pair, memory_id))
             self._write(connection, owner, memory.id, first)
             if not others:
                 return self._complete(connection, owner, memory.id)
@@ -156,7 +155,7 @@ class MemoryStore:
             memory = self._add_part(owner, memory_id, part)
         return memory
 
-    def suggest(self, owner: str | None, pair: Pair, suggested: SegmentPair, now: datetime) -> Memory:
+    def suggest(self, owner: str | None, pair: Pair, suggested: SegmentPair) -> Memory:
         """Add a pair to the owner's memory of suggestions for two languages, which is created if missing.
 
         Raises:
@@ -167,13 +166,10 @@ class MemoryStore:
         rows = self._rows([suggested])
         with self.database.writing() as connection:
             hold_lock(connection, _MEMORIES_LOCK)
-            is_wanted = (
-                (MEMORIES.c.name == SUGGESTIONS)
-                & (MEMORIES.c.source == pair.source)
-                & (MEMORIES.c.target == pair.target)
-            )
+            is_of_pair = (MEMORIES.c.source == pair.source) & (MEMORIES.c.target == pair.target)
+            is_wanted = (MEMORIES.c.name == SUGGESTIONS) & is_of_pair
             known = _read(connection, is_owned_by(MEMORIES, owner), is_wanted)
-            new = _new_memory(SUGGESTIONS, pair, now)
+            new = _new_memory(SUGGESTIONS, pair)
             memory = known[0] if known else self._create(connection, owner, new)
             changed = self._write(connection, owner, memory.id, rows)
             return changed if known else self._complete(connection, owner, memory.id)
@@ -346,8 +342,8 @@ class MemoryStore:
         return changed
 
 
-def _new_memory(name: str, pair: Pair, now: datetime, memory_id: str | None = None) -> Memory:
-    return Memory(memory_id or str(uuid.uuid4()), name, pair, 0, 0, 0, now)
+def _new_memory(name: str, pair: Pair, memory_id: str | None = None) -> Memory:
+    return Memory(memory_id or str(uuid.uuid4()), name, pair, 0, 0, 0, datetime.now(UTC))
 
 
 def check_name(name: str) -> None:

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 
 import anyio
-from anyio.abc import TaskGroup
-from fastapi import FastAPI
+from fastapi import FastAPI, Request
 from fastapi.middleware.cors import CORSMiddleware
+from fastapi.responses import Response
 
 from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
@@ -21,11 +21,9 @@ from service.api.services import ApiDefinition, Services
 from service.glossaries.glossary_service import GlossaryService
 from service.glossaries.store import GlossaryLimits, GlossaryStore
 from service.http.authentication import Authenticator
-from service.http.discovery import document_routes
 from service.http.errors import ErrorForms, SafeJSONResponse, UnexpectedErrors, install_error_handlers
-from service.http.head_requests import HeadRequests
 from service.http.limits import BodyLimitMiddleware, BodyLimits
-from service.http.paths import SlashRemover
+from service.http.middleware import HeadRequests, SlashRemover
 from service.http.request_scope import RequestScopes
 from service.jobs.documents import DocumentService
 from service.jobs.job_service import JobService, open_job_service
@@ -40,7 +38,6 @@ from service.settings.groups import ApiSettings, split_names
 from service.settings.settings import Settings
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.inference import Inference
-from service.translation.limits import TextLimits
 from service.translation.memory import keep_removing_leftovers
 from service.translation.source_language import DetectionMode
 from service.translation.translation_service import TranslationService
@@ -70,10 +67,9 @@ def create_app(
     rates = RateLimiter.open(settings.rate_storage_url, settings.rate_limit)
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
     inference = Inference(router, settings.request_timeout_s, preloaded)
-    limits = TextLimits(settings.max_texts, settings.max_characters)
     cache_partitioning = CachePartitioning(settings.segment_cache)
     translation_service = TranslationService(
-        inference, accounts, limits, DetectionMode(settings.detection), cache_partitioning
+        inference, accounts, settings, DetectionMode(settings.detection), cache_partitioning
     )
     watcher = ModelWatcher(router)
 
@@ -103,7 +99,9 @@ def create_app(
                     await _warm_up(translation_service, settings)
                 else:
                     tasks.start_soon(_warm_up, translation_service, settings)
-                _start_tidying(tasks, memories, watcher, settings.watch_s)
+                tasks.start_soon(keep_removing_leftovers, memories)
+                if settings.watch_s:
+                    tasks.start_soon(watcher.scan_every, settings.watch_s)
                 async with workers_running:
                     yield
                 tasks.cancel_scope.cancel()
@@ -115,8 +113,7 @@ def create_app(
     readiness = Readiness(inference, telemetry.workers)
     app = _create_fastapi(run_workers, settings.root_path, has_openapi=not requires_key)
     if requires_key:
-        app.include_router(document_routes(app, authenticator))
-    documents = _open_documents(settings, jobs)
+        _add_document(app, authenticator)
     services = Services(
         translation_service,
         authenticator,
@@ -126,7 +123,7 @@ def create_app(
         memories,
         file_work,
         jobs,
-        documents,
+        _open_documents(settings, jobs),
         lambda: readiness.is_draining,
     )
     apis = enabled_apis(services)
@@ -139,6 +136,15 @@ def create_app(
     app.include_router(metrics_routes(metrics, authenticator, settings))
     app.include_router(page_routes(page_options(settings, has_jobs=jobs is not None)))
     return app
+
+
+def _add_document(app: FastAPI, authenticator: Authenticator) -> None:
+    """Add a route like FastAPI's own `/openapi.json`, for callers with any key."""
+
+    @app.get("/openapi.json", include_in_schema=False)
+    async def document(connection: Request) -> Response:
+        await authenticator.authenticate_key(connection, scope=None)
+        return SafeJSONResponse(app.openapi())
 
 
 def _open_glossaries(
@@ -176,13 +182,6 @@ async def _warm_up(translation_service: TranslationService, settings: ApiSetting
         # Python loads the names of all languages at once, and holds the interpreter for 0.15 s.
         await run_in_thread(lambda: english_name("en"))
     await translation_service.warm_up()
-
-
-def _start_tidying(tasks: TaskGroup, memories: MemoryService, watcher: ModelWatcher, watch_s: float) -> None:
-    """Start what is repeated until the server stops."""
-    tasks.start_soon(keep_removing_leftovers, memories)
-    if watch_s:
-        tasks.start_soon(watcher.scan_every, watch_s)
 
 
 def _create_fastapi(

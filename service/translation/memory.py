@@ -4,13 +4,15 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
 from dragoman.types import Pair
 from service.accounts.errors import StoreError
 from service.accounts.keys import Caller
 from service.memories.memory_service import MemoryService
 from service.memories.store import IMPORT_S, Memory
-from service.translation.limits import TextLimits
+from service.settings.groups import LimitSettings
+from service.translation.limits import check_limits
 from service.translation.request import AUTO, TranslationRequest
 from service.work.fair_slots import SlotsOfLoop
 from service.work.shares import current_client
@@ -36,7 +38,11 @@ class MemoryUse:
 
 
 async def apply_memory(
-    request: TranslationRequest, use: MemoryUse, caller: Caller, memories: MemoryService, limits: TextLimits
+    request: TranslationRequest,
+    use: MemoryUse,
+    caller: Caller,
+    memories: MemoryService,
+    limits: LimitSettings,
 ) -> TranslationRequest:
     """Return a request with its matches, and with the languages of the memory if it names none.
 
@@ -46,7 +52,7 @@ async def apply_memory(
         MemoryInvalid: it is for other languages, or similar pairs are wanted for too many texts.
         StoreError: the database cannot be used.
     """
-    limits.check(request.texts, request.options.decoding.target_prefix)
+    check_limits(request.texts, limits, request.options.decoding.target_prefix)
 
     def find(is_cancelled: Callable[[], bool] = lambda: False) -> TranslationRequest:
         memory = memories.store.get(caller.key_id, use.memory_id)
@@ -71,7 +77,7 @@ async def keep_removing_leftovers(memories: MemoryService) -> None:
     """Remove what killed processes have left of memories, at once and from time to time, until cancelled."""
     while True:
         try:
-            await run_in_thread(lambda: memories.store.remove_leftovers(memories.now()))
+            await run_in_thread(lambda: memories.store.remove_leftovers(datetime.now(UTC)))
         except StoreError as error:
             logger.error("cannot remove incomplete memories: %s", error)  # noqa: TRY400 -- a traceback adds nothing
         await asyncio.sleep(IMPORT_S)

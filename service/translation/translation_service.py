@@ -18,12 +18,13 @@ from service.accounts.accounts import Accounts
 from service.accounts.errors import StoreError
 from service.accounts.keys import Caller
 from service.accounts.usage import Charge
+from service.settings.groups import LimitSettings
 from service.telemetry.request_record import record_texts
 from service.translation.cache_partitions import CachePartitioning
 from service.translation.coalescing import Coalescer
 from service.translation.detection import detect
 from service.translation.inference import WARM_UP_TEXT, EngineCall, Inference, Outcome
-from service.translation.limits import TextLimits
+from service.translation.limits import check_limits
 from service.translation.named_source import doubt_sources, is_doubtful
 from service.translation.planned_text import PlannedText, TextsRejectedError, known_text, plan_one, results_of
 from service.translation.request import (
@@ -52,7 +53,7 @@ class TranslationService:
 
     inference: Inference
     accounts: Accounts
-    limits: TextLimits
+    limits: LimitSettings
     detection: DetectionMode
     cache_sharing: CachePartitioning = CachePartitioning.PER_KEY
     _sharing: Coalescer[list[TranslationResult]] = field(default_factory=Coalescer)
@@ -157,7 +158,7 @@ class TranslationService:
             )
 
     def _accept(self, texts: Sequence[str], target_prefix: str = "") -> None:
-        self.limits.check(texts, target_prefix)
+        check_limits(texts, self.limits, target_prefix)
         record_texts(texts)
 
     def _served(self) -> list[str]:

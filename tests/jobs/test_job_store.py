@@ -21,7 +21,6 @@ from service.jobs.job import (
     MAX_SETBACKS,
     ClaimKind,
     Job,
-    JobLimits,
     JobOutcome,
     JobRequest,
     JobState,
@@ -31,6 +30,7 @@ from service.jobs.job import (
 )
 from service.jobs.store import JobStore
 from service.schema.tables import JOBS
+from service.settings.settings import Settings
 from service.text.modes import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
 from tests.jobs.conftest import LEASE_S, claimed, end_next, new_job, pass_s
@@ -201,7 +201,7 @@ def test_a_job_that_has_not_ended_is_not_removed(store: JobStore, times: Times) 
     job = add(store)
     with pytest.raises(UnknownJob):
         store.remove(job)
-    pass_s(times, 10 * store.limits.lifetime_s)
+    pass_s(times, 10 * store.settings.job_lifetime_s)
 
     assert store.expired() == []
     assert store.get(None, job.id).id == job.id
@@ -356,7 +356,7 @@ def test_workers_for_first_jobs_claim_none_of_a_key_that_has_one_running(
 
 
 def test_documents_and_jobs_have_separate_limits(database: Database, store: JobStore) -> None:
-    few = JobStore(database, JobLimits(max_jobs_of_key=1), store.clock)
+    few = JobStore(database, Settings(max_jobs_of_key=1), store.clock)
     for is_document in (False, True):
         add(few, is_document=is_document)
         with pytest.raises(TooManyJobs):
@@ -370,7 +370,7 @@ def test_a_document_expires_after_its_lifetime_or_when_cancelled(store: JobStore
     with pytest.raises(UnknownJob):
         store.get_document(given_up.id)
     end_next(store, StoredFile("r", 1, "s"))
-    pass_s(times, store.limits.document_lifetime_s - 1)
+    pass_s(times, store.settings.document_lifetime_s - 1)
     assert store.get_document(kept.id).state is JobState.DONE
 
     pass_s(times, 1)
@@ -382,7 +382,7 @@ def test_a_document_expires_after_its_lifetime_or_when_cancelled(store: JobStore
 def test_a_job_added_as_ended_costs_only_storage(
     database: Database, store: JobStore, new_key_id: Iterator[str]
 ) -> None:
-    small = JobStore(database, JobLimits(max_bytes=300), store.clock)
+    small = JobStore(database, Settings(max_jobs_bytes=300), store.clock)
     key_id, outcome = next(new_key_id), JobOutcome(JobState.DONE, result=StoredFile("r", 200, "s"))
 
     done = small.add_ended(new_job(small, key_id), outcome)

@@ -135,7 +135,7 @@ def test_the_sweep_removes_expired_jobs_and_orphaned_files(
     pass_s(times, UPLOAD_S + 1)  # by now it would have been added
     sweep(services, runner)
     assert services.blobs.jobs() == [over]
-    pass_s(times, store.limits.lifetime_s)
+    pass_s(times, store.settings.job_lifetime_s)
     sweep(services, runner)
     assert services.blobs.jobs() == []
     assert store.page(None, 10) == []

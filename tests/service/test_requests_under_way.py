@@ -17,9 +17,9 @@ from dragoman import Overloaded
 from service.accounts.accounts import Accounts
 from service.accounts.keys import ANONYMOUS
 from service.api.languages import english_name
+from service.settings.groups import LimitSettings
 from service.translation import inference, translation_service
 from service.translation.inference import MAX_PREPARING, Inference
-from service.translation.limits import TextLimits
 from service.translation.request import TranslationRequest
 from service.translation.source_language import DetectionMode
 from service.translation.streaming import StreamDetail
@@ -153,7 +153,7 @@ def test_eight_clients_at_once_get_their_own_translations(client: httpx.Client) 
         list(threads.map(ask, range(160)))
 
 
-LIMITS = TextLimits(max_texts=1000, max_characters=100_000)
+LIMITS = LimitSettings(max_texts=1000, max_characters=100_000)
 
 
 @pytest.fixture

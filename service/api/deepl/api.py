@@ -1,49 +1,40 @@
 """Definition of DeepL's API for the application."""
 
-from collections.abc import Mapping
-
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
 
-from service.api.deepl.catalogue import catalogue_routes, resource_routes
-from service.api.deepl.documents import document_routes
-from service.api.deepl.glossaries import GlossaryAccess, glossary_routes, multilingual_glossary_routes
-from service.api.deepl.memories import memory_routes
+from service.api.deepl.documents import add_documents
+from service.api.deepl.glossaries import GlossaryAccess, add_glossaries, add_multilingual_glossaries
+from service.api.deepl.languages import add_languages, add_resources
+from service.api.deepl.memories import add_memories
 from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute, enter
 from service.api.deepl.schemas import errors_of
-from service.api.deepl.transfers import UPLOADS, transfer_routes
-from service.api.deepl.translation import translation_routes
+from service.api.deepl.transfers import UPLOADS, add_transfers
+from service.api.deepl.translation import add_translation
 from service.api.services import ApiDefinition, Services
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind
-from service.http.openapi import operation_ids
+from service.http.openapi import key_scheme, operation_ids
 
 WRITE_ROOT = f"{ROOT}/write"
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-MESSAGES: Mapping[str, str] = {
-    f"{NEXT_ROOT}/style_rules": "Style rules (/v3/style_rules) are not supported; send requests without one",
-}
-"""Error messages by the beginning of the path."""
+STYLE_RULES = f"{NEXT_ROOT}/style_rules"
 
 
-def unsupported_routes(authenticator: Authenticator) -> APIRouter:
-    """Return routes that reject what is not supported with 400, which clients do not retry."""
-    router = APIRouter(route_class=DeepLRoute)
+def add_unsupported(router: APIRouter, authenticator: Authenticator) -> None:
+    """Add routes that reject what is not supported with 400, which clients do not retry."""
 
     async def reject(connection: Request) -> Response:
         await enter(connection, authenticator, scope=None)
         path = str(connection.url.path)
-        for beginning, message in MESSAGES.items():
-            if path.startswith(beginning):
-                raise ApiError(ErrorKind.MALFORMED, message)
-        raise ApiError(
-            ErrorKind.MALFORMED, f"{path[:80]} is not supported; texts are translated at {ROOT}/translate"
-        )
+        problem = f"{path[:80]} is not supported; texts are translated at {ROOT}/translate"
+        if path.startswith(STYLE_RULES):
+            problem = "Style rules (/v3/style_rules) are not supported; send requests without one"
+        raise ApiError(ErrorKind.MALFORMED, problem)
 
-    for beginning in (*MESSAGES, WRITE_ROOT):
+    for beginning in (STYLE_RULES, WRITE_ROOT):
         router.add_api_route(f"{beginning}{{rest:path}}", reject, methods=METHODS, include_in_schema=False)
-    return router
 
 
 DOCUMENT_PATHS = frozenset(
@@ -52,44 +43,35 @@ DOCUMENT_PATHS = frozenset(
         f"{ROOT}/glossaries",
         f"{NEXT_ROOT}/glossaries",
         f"{NEXT_ROOT}/glossaries/",
-        f"{NEXT_ROOT}{UPLOADS}",
+        UPLOADS,
     }
 )
 """Paths whose bodies may be larger than texts; DeepL's clients may send a glossary of 10 MiB."""
-KEY_HEADER = APIKeyHeader(
-    name="Authorization",
-    scheme_name="DeepL",
-    description="`DeepL-Auth-Key KEY`, where the server wants a key.",
-    auto_error=False,
+KEY_SCHEMES = (
+    key_scheme(APIKeyHeader, "Authorization", "DeepL", "`DeepL-Auth-Key KEY`, where the server wants a key."),
+    key_scheme(
+        APIKeyQuery, "auth_key", "DeepLQuery", "The key as a field `auth_key`, of the URL or of the body."
+    ),
 )
-KEY_IN_QUERY = APIKeyQuery(
-    name="auth_key",
-    scheme_name="DeepLQuery",
-    description="The key as a field `auth_key`, of the URL or of the body.",
-    auto_error=False,
-)
-"""Both only serve the OpenAPI document; `authentication.enter` reads the keys."""
 
 
 def deepl_api(services: Services) -> ApiDefinition:
     """Return DeepL's API: all paths under `/v2`; languages, glossaries and memories under `/v3`."""
-    access = GlossaryAccess(services)
-    all_routes = APIRouter(
+    routes = APIRouter(
         tags=["deepl"],
         responses=errors_of(),
-        dependencies=[Depends(KEY_HEADER), Depends(KEY_IN_QUERY)],
+        dependencies=KEY_SCHEMES,
+        route_class=DeepLRoute,
         generate_unique_id_function=operation_ids("deepl"),
     )
-    for root, part in (
-        (ROOT, translation_routes(services)),
-        (ROOT, catalogue_routes(services)),
-        (NEXT_ROOT, resource_routes(services)),
-        (ROOT, glossary_routes(access)),
-        (ROOT, document_routes(services)),
-        (NEXT_ROOT, multilingual_glossary_routes(access)),
-        (NEXT_ROOT, transfer_routes(services)),
-        (NEXT_ROOT, memory_routes(services)),
-    ):
-        all_routes.include_router(part, prefix=root)
-    all_routes.include_router(unsupported_routes(services.authenticator))
-    return ApiDefinition(all_routes, FORM, DOCUMENT_PATHS)
+    access = GlossaryAccess(services)
+    add_translation(routes, services)
+    add_languages(routes, services)
+    add_resources(routes, services)
+    add_glossaries(routes, access)
+    add_documents(routes, services)
+    add_multilingual_glossaries(routes, access)
+    add_transfers(routes, services)
+    add_memories(routes, services)
+    add_unsupported(routes, services.authenticator)
+    return ApiDefinition(routes, FORM, DOCUMENT_PATHS)

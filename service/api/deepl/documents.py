@@ -3,7 +3,6 @@
 from dataclasses import replace
 from math import ceil
 from typing import Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response
@@ -12,7 +11,7 @@ from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.languages import are_variants
-from service.api.deepl.responses import DeepLError, DeepLRoute, enter
+from service.api.deepl.responses import ROOT, DeepLError, enter
 from service.api.deepl.translation import read_document_parameters, reject_unsupported_fields
 from service.api.readiness import require_ready
 from service.api.services import Services
@@ -21,6 +20,7 @@ from service.formats.registry import output_name, requested_output
 from service.glossaries.terminology import RequestTerminology, RequestTerms
 from service.http import openapi
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
+from service.http.file_names import attachment
 from service.http.streams import FileStream
 from service.jobs.documents import AcceptedDocument, DocumentService
 from service.jobs.errors import FileRejected, UnknownDocument
@@ -32,7 +32,8 @@ EQUAL_LANGUAGES = "Source and target language are equal."
 INVALID_FILE = "Invalid file data."
 ASSUMED_CHARACTERS_PER_S = 500
 """Rate until a document's own is measured: about that of one core with a small model."""
-ONE = "/document/{document_id}"
+ALL = f"{ROOT}/document"
+ONE = f"{ALL}/{{document_id}}"
 STATUSES = {
     JobState.QUEUED: "queued",
     JobState.RUNNING: "translating",
@@ -42,18 +43,17 @@ STATUSES = {
 }
 
 
-def document_routes(services: Services) -> APIRouter:
-    """Return the routes, or none if documents are disabled.
+def add_documents(router: APIRouter, services: Services) -> None:
+    """Add the routes, or none if documents are disabled.
 
     A document needs the API key that sent it, and a key of its own as well.
     """
-    router = APIRouter(route_class=DeepLRoute)
     authenticator, documents = services.authenticator, services.documents
     if documents is None:
-        return router
+        return
 
     @router.post(
-        "/document",
+        ALL,
         **openapi.describe_route(
             "Upload a document",
             "The document is queued",
@@ -110,15 +110,11 @@ def document_routes(services: Services) -> APIRouter:
         job = await find(connection)
         if job.result is None:
             raise _no_result_error(job)
-        file_name = quote(job.job_request.result_name, safe="")
         headers = {
             "Content-Length": str(job.result.size_bytes),
-            # https://www.rfc-editor.org/info/rfc6266
-            "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
+            "Content-Disposition": attachment(job.job_request.result_name),
         }
         return FileStream(await documents.take(job), 200, headers, openapi.OCTETS)
-
-    return router
 
 
 async def _submit_document(

@@ -18,7 +18,7 @@ from service.api.deepl.glossary_fields import (
 )
 from service.api.deepl.languages import direct_pairs
 from service.api.deepl.owner_access import CREATED, NO_CONTENT, DeepLOwnerAccess
-from service.api.deepl.responses import DeepLRoute
+from service.api.deepl.responses import NEXT_ROOT, ROOT
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache
 from service.api.services import Services
@@ -29,8 +29,10 @@ from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_err
 from service.http.fields import media_type_of
 from service.work.threads import run_in_thread
 
-ALL = "/glossaries"
-ONE = "/glossaries/{glossary_id}"
+ALL = f"{ROOT}/glossaries"
+ONE = f"{ALL}/{{glossary_id}}"
+ALL_MULTILINGUAL = f"{NEXT_ROOT}/glossaries"
+ONE_MULTILINGUAL = f"{ALL_MULTILINGUAL}/{{glossary_id}}"
 TSV = "text/tab-separated-values"
 ACCEPTED_MEDIA_TYPES = frozenset({TSV, "text/*", "*/*"})
 ERRORS_OF_ONE = schemas.errors_of(ErrorKind.NOT_FOUND)
@@ -55,12 +57,11 @@ class GlossaryAccess(DeepLOwnerAccess):
         return DictionaryReader(await self.pairs.current(), self.store.limits.max_entries)
 
 
-def glossary_routes(access: GlossaryAccess) -> APIRouter:
-    """Return the routes of version 2, for glossaries of one pair. Those of several pairs are unknown here."""
-    router = APIRouter(route_class=DeepLRoute)
+def add_glossaries(router: APIRouter, access: GlossaryAccess) -> None:
+    """Add the routes of version 2, for glossaries of one pair. Those of several pairs are unknown here."""
 
     @router.get(
-        "/glossary-language-pairs",
+        f"{ROOT}/glossary-language-pairs",
         **describe_all("List the language pairs of glossaries", "The pairs", schemas.GlossaryPairs),
     )
     async def language_pairs(connection: Request) -> Response:
@@ -96,7 +97,6 @@ def glossary_routes(access: GlossaryAccess) -> APIRouter:
         return SafeJSONResponse({"glossaries": [present_v2(each) for each in found if _has_one_pair(each)]})
 
     _add_routes_of_one(router, access)
-    return router
 
 
 def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
@@ -139,12 +139,11 @@ def _add_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
         )
 
 
-def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
-    """Return the routes of version 3, for glossaries of any number of pairs."""
-    router = APIRouter(route_class=DeepLRoute)
+def add_multilingual_glossaries(router: APIRouter, access: GlossaryAccess) -> None:
+    """Add the routes of version 3, for glossaries of any number of pairs."""
 
     @router.post(
-        ALL,
+        ALL_MULTILINGUAL,
         status_code=CREATED,
         **openapi.describe_route(
             "Store a multilingual glossary",
@@ -171,7 +170,7 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
         return SafeJSONResponse(present_v3(await run_in_thread(store)), CREATED)
 
     @router.get(
-        ALL,
+        ALL_MULTILINGUAL,
         **describe_all(
             "List all glossaries with their language pairs",
             "The key's glossaries",
@@ -185,12 +184,11 @@ def multilingual_glossary_routes(access: GlossaryAccess) -> APIRouter:
 
     _add_multilingual_routes_of_one(router, access)
     _add_dictionary_routes(router, access)
-    return router
 
 
 def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -> None:
     @router.get(
-        ONE,
+        ONE_MULTILINGUAL,
         **describe_one(
             "Return one glossary with its language pairs", "The glossary", schemas.MultilingualGlossary
         ),
@@ -200,7 +198,7 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
         return SafeJSONResponse(present_v3(await access.find_one(connection, access.store.get)))
 
     @router.patch(
-        ONE,
+        ONE_MULTILINGUAL,
         **describe_one(
             "Change a glossary",
             "The changed glossary",
@@ -224,7 +222,7 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
         return SafeJSONResponse(present_v3(await run_in_thread(change)))
 
     @router.delete(
-        ONE,
+        ONE_MULTILINGUAL,
         status_code=NO_CONTENT,
         **describe_one("Delete a multilingual glossary", "The glossary is deleted"),
     )
@@ -236,11 +234,11 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
 def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     describe_pair = partial(
         describe_one,
-        request=openapi.request_of(parameters=[ID, *openapi.query_parameters(schemas.DeepLPairQuery)]),
+        request=openapi.request_of(parameters=[ID], query=schemas.DeepLPairQuery),
     )
 
     @router.get(
-        f"{ONE}/entries",
+        f"{ONE_MULTILINGUAL}/entries",
         **describe_pair("Return the entries of a language pair", "The entries", schemas.DictionariesEntries),
     )
     async def entries_of_pair(connection: Request) -> Response:
@@ -253,7 +251,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
         return SafeJSONResponse({DICTIONARIES: [present_entries(found)]})
 
     @router.put(
-        f"{ONE}/dictionaries",
+        f"{ONE_MULTILINGUAL}/dictionaries",
         **describe_one(
             "Replace the entries of a language pair",
             "The language pair",
@@ -275,7 +273,7 @@ def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
         return SafeJSONResponse(present_info(info))
 
     @router.delete(
-        f"{ONE}/dictionaries",
+        f"{ONE_MULTILINGUAL}/dictionaries",
         status_code=NO_CONTENT,
         **describe_pair("Remove a language pair", "The pair is removed"),
     )

@@ -8,7 +8,7 @@ from typing import Any
 from dragoman.types import Pair
 from service.api.deepl.languages import base_code
 from service.api.deepl.schemas import DeepLDictionaryIn, DeepLPairQuery, TranslationOptionsIn
-from service.api.dictionaries import check_distinct, prefix_of
+from service.api.dictionaries import read_dictionaries
 from service.glossaries.entries import Dictionary, EntriesFormat, EntryCollector, parse_entries, write_entries
 from service.glossaries.store import DictionaryInfo, Glossary
 from service.http.errors import field_error
@@ -33,8 +33,7 @@ class DictionaryReader:
             ApiError: naming the dictionary and the field.
             GlossaryInvalid: naming the entry.
         """
-        items = enumerate(dictionaries)
-        return check_distinct(self.read(each, prefix_of(position)) for position, each in items)
+        return read_dictionaries(dictionaries, self.read)
 
     def read(self, sent: DeepLDictionaryIn, prefix: str = "") -> Dictionary:
         """Return the entries of one pair."""

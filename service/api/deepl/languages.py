@@ -1,11 +1,25 @@
-"""Languages as DeepL names them, and what the server offers for each."""
+"""Languages as DeepL names them, what the server offers for each, and the routes that list them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Request
+from fastapi.responses import Response
+from pydantic import BeforeValidator, Field
 
 from dragoman.errors import UnsupportedPair
 from dragoman.routing.routes import Routes
-from service.api.languages import english_name
+from service.api.deepl import schemas
+from service.api.deepl.responses import NEXT_ROOT, ROOT, enter
+from service.api.deepl.schemas import ApiKey
+from service.api.languages import RoutesCache, english_name
+from service.api.services import Services
+from service.http import openapi
+from service.http.errors import SafeJSONResponse
+from service.http.openapi import DocumentedModel, examples
+from service.http.validation import Texts
+from service.work.threads import run_in_thread
 
 REGIONAL_TARGETS: Mapping[str, tuple[str, ...]] = {
     "de": ("de-CH",),
@@ -100,3 +114,200 @@ def direct_pairs(routes: Routes) -> list[tuple[str, str]]:
         if len(route.steps) == 1
     }
     return sorted(found)
+
+
+Resource = Literal[
+    "translate_text", "translate_document", "glossary", "style_rules", "translation_memory", "voice", "write"
+]
+
+
+def _to_lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
+
+
+class DeepLLanguagesQuery(DocumentedModel):
+    """Query of the list of languages."""
+
+    model_config = examples({"type": "target"})
+
+    type: Literal["source", "target"] = "source"
+    """Side of the translation."""
+    auth_key: ApiKey = None
+
+
+class DeepLLanguage(DocumentedModel):
+    """A language that the server translates from or into."""
+
+    language: str
+    name: str
+    supports_formality: bool = False
+    """Only of target languages."""
+
+
+class ResourceLanguagesQuery(DocumentedModel):
+    """Query of the languages of a resource."""
+
+    model_config = examples({"resource": "translate_text"})
+
+    resource: Annotated[Resource, BeforeValidator(_to_lower)]
+    """What the languages are for, in any case. The server has no voice, no rephrasing and no style rules."""
+    include: Texts = Field([])
+    """No effect: nothing is `beta` or `external`."""
+
+
+class FeatureStatus(DocumentedModel):
+    """A feature that a language has."""
+
+    status: Literal["stable"]
+
+
+class ResourceLanguage(DocumentedModel):
+    """A language, and what the server offers for it."""
+
+    lang: str
+    """Its code, as in `en-US`."""
+    name: str
+    usable_as_source: bool
+    usable_as_target: bool
+    status: Literal["stable"]
+    features: dict[str, FeatureStatus]
+    """By name; a feature that is missing is not offered."""
+
+
+class ResourceFeature(DocumentedModel):
+    """A feature of a resource, for pairs whose languages have it."""
+
+    name: str
+    needs_source_support: bool = False
+    needs_target_support: bool = False
+
+
+class LanguageResource(DocumentedModel):
+    """A resource and its features."""
+
+    name: Resource
+    features: list[ResourceFeature]
+
+
+TARGET = "target"
+UNLIMITED_CHARACTERS = 10**12
+"""Limit that DeepL reports for an account without one; its clients expect a number."""
+STABLE = "stable"
+"""Status of all languages and features."""
+
+
+def add_languages(router: APIRouter, services: Services) -> None:
+    """Add the routes for languages and usage; any key may use them."""
+    served = RoutesCache(services.translation_service.inference, served_languages)
+
+    @openapi.get_and_post(
+        router,
+        f"{ROOT}/languages",
+        ("languages", "languages_posted"),
+        DeepLLanguagesQuery,
+        openapi.describe_route("List the languages", "The languages of one side", list[DeepLLanguage]),
+    )
+    async def languages(connection: Request) -> Response:
+        """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
+        _, fields = await enter(connection, services.authenticator, scope=None)
+        is_target = fields.read(DeepLLanguagesQuery).type == TARGET
+        present = _present_target if is_target else _present_source
+        return SafeJSONResponse([shown for each in await served.current() if (shown := present(each))])
+
+    @router.get(
+        f"{ROOT}/usage",
+        **openapi.describe_route(
+            "Characters used this month",
+            "The usage of the request's key",
+            schemas.DeepLUsage,
+            request=openapi.request_of(query=schemas.UsageQuery),
+        ),
+    )
+    async def usage(connection: Request) -> Response:
+        """Return the usage of the request's key. Months are calendar months in UTC."""
+        caller, _ = await enter(connection, services.authenticator, scope=None)
+        used = await run_in_thread(lambda: services.authenticator.accounts.usage(caller))
+        limit = caller.limits.characters_per_month
+        return SafeJSONResponse(
+            {
+                "character_count": used.characters,
+                "character_limit": UNLIMITED_CHARACTERS if limit is None else limit,
+            }
+        )
+
+
+def add_resources(router: APIRouter, services: Services) -> None:
+    """Add the routes of version 3 for languages; any key may use them."""
+    served = RoutesCache(services.translation_service.inference, served_languages)
+    unavailable = frozenset[str]() if services.settings.detection == "on" else {AUTO_DETECTION}
+
+    @router.get(
+        f"{NEXT_ROOT}/languages",
+        **openapi.describe_route(
+            "List the languages of a resource",
+            "The languages",
+            list[ResourceLanguage],
+            request=openapi.request_of(query=ResourceLanguagesQuery),
+        ),
+    )
+    async def resource_languages(connection: Request) -> Response:
+        """Return each language with what the server offers for it."""
+        _, fields = await enter(connection, services.authenticator, scope=None)
+        resource = fields.read(ResourceLanguagesQuery).resource
+        offered = [name for name in RESOURCES[resource] if name not in unavailable]
+        found = [each for each in await served.current() if resource != GLOSSARY or _has_glossaries(each)]
+        return SafeJSONResponse([_present_for_resource(each, offered) for each in found])
+
+    @router.get(
+        f"{NEXT_ROOT}/languages/resources",
+        **openapi.describe_route(
+            "List the resources",
+            "The resources",
+            list[LanguageResource],
+            request=openapi.request_of(),
+        ),
+    )
+    async def language_resources(connection: Request) -> Response:
+        """Return the features of each resource, and which language of a pair needs them."""
+        await enter(connection, services.authenticator, scope=None)
+        return SafeJSONResponse(
+            [
+                {
+                    "name": resource,
+                    "features": [
+                        {"name": name, **NEEDED_SIDES[name]} for name in names if name not in unavailable
+                    ],
+                }
+                for resource, names in RESOURCES.items()
+            ]
+        )
+
+
+def _present_source(language: ServedLanguage) -> dict[str, Any] | None:
+    return {"language": language.code.upper(), "name": language.name} if language.is_source else None
+
+
+def _present_target(language: ServedLanguage) -> dict[str, Any] | None:
+    if not language.is_target or language.code in REPLACED:
+        return None
+    return {
+        "language": language.code.upper(),
+        "name": language.name,
+        "supports_formality": FORMALITY in language.features,
+    }
+
+
+def _present_for_resource(language: ServedLanguage, offered: Sequence[str]) -> dict[str, Any]:
+    return {
+        "lang": language.code,
+        "name": language.name,
+        "usable_as_source": language.is_source,
+        "usable_as_target": language.is_target,
+        "status": STABLE,
+        "features": {name: {"status": STABLE} for name in offered if name in language.features},
+    }
+
+
+def _has_glossaries(language: ServedLanguage) -> bool:
+    """Return whether glossaries may have a language: they have no regions."""
+    return GLOSSARY in language.features and language.code == base_code(language.code).lower()

@@ -12,15 +12,15 @@ from service.api.deepl import memory_schemas, schemas
 from service.api.deepl.glossary_fields import format_time
 from service.api.deepl.languages import REGIONAL_TARGETS
 from service.api.deepl.owner_access import NO_CONTENT, DeepLOwnerAccess
-from service.api.deepl.responses import DeepLRoute
+from service.api.deepl.responses import NEXT_ROOT
 from service.api.services import Services
 from service.http import openapi
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.memories.store import Memory, MemoryStore, StoredPair
 from service.work.threads import run_in_thread
 
-ROOT = "/translation_memories"
-ONE = f"{ROOT}/{{translation_memory_id}}"
+MEMORIES = f"{NEXT_ROOT}/translation_memories"
+ONE = f"{MEMORIES}/{{translation_memory_id}}"
 READ_PAIRS = 500
 """Number of pairs that are read at a time, to find those with a text."""
 MEMORY_ID = "translation_memory_id"
@@ -32,19 +32,18 @@ describe_one = partial(
 )
 
 
-def memory_routes(services: Services) -> APIRouter:
-    """Return the routes that list memories and their segments, and that delete a memory."""
-    router = APIRouter(route_class=DeepLRoute)
+def add_memories(router: APIRouter, services: Services) -> None:
+    """Add the routes that list memories and their segments, and that delete a memory."""
     access = DeepLOwnerAccess(services.authenticator, MEMORY_ID)
     store = services.memories.store
 
     @router.get(
-        ROOT,
+        MEMORIES,
         **openapi.describe_route(
             "List the translation memories",
             "The key's memories",
             memory_schemas.TranslationMemories,
-            request=openapi.request_of(parameters=openapi.query_parameters(memory_schemas.MemoriesQuery)),
+            request=openapi.request_of(query=memory_schemas.MemoriesQuery),
         ),
     )
     async def memories(connection: Request) -> Response:
@@ -69,9 +68,7 @@ def memory_routes(services: Services) -> APIRouter:
             "List the segments of a translation memory",
             "One page of segments",
             memory_schemas.MemorySegments,
-            request=openapi.request_of(
-                parameters=[ID, *openapi.query_parameters(memory_schemas.SegmentsQuery)]
-            ),
+            request=openapi.request_of(parameters=[ID], query=memory_schemas.SegmentsQuery),
         ),
     )
     async def memory_segments(connection: Request) -> Response:
@@ -92,8 +89,6 @@ def memory_routes(services: Services) -> APIRouter:
     async def delete_memory(connection: Request) -> Response:
         """Delete a memory permanently."""
         return await access.delete_one(connection, store.delete)
-
-    return router
 
 
 def _fitting_pairs(

@@ -14,40 +14,8 @@ from service.http.validation import Count, File, Flag, Texts
 from service.text.options import MarkupLanguage
 from service.translation.memory import MAX_THRESHOLD
 
-Formality = Literal["default", "more", "less", "prefer_more", "prefer_less"]
-ModelType = Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"]
-TagHandlingVersion = Literal["v1", "v2"]
 ApiKey = Annotated[
     str | None, Field(description="API key, unless the header `Authorization: DeepL-Auth-Key KEY` has it.")
-]
-SourceLanguage = Annotated[
-    str, Field(description="Language of the text; omitted or empty: detected for each text.")
-]
-TargetLanguage = Annotated[
-    str, Field(min_length=1, description="Target language, as in `EN-GB` or `DE`, in any case.")
-]
-FormalityIn = Annotated[
-    Formality,
-    Field(
-        description="`more` and `less` are rejected where the model knows no forms of address in the "
-        "target; `prefer_more` and `prefer_less` are then without effect."
-    ),
-]
-GlossaryId = Annotated[
-    str, Field(description="Id of a glossary with the text's language pair; needs `source_lang`.")
-]
-GlossaryIds = Annotated[
-    Texts, Field(description="Up to 5 ids instead, the most important first; a list or commas.")
-]
-
-
-MemoryId = Annotated[str, Field(description="Id of a translation memory with the text's language pair.")]
-MemoryThreshold = Annotated[
-    Count,
-    Field(
-        description="Similarity in per cent from which a pair of the memory is used. Unless it is 100, pairs "
-        "that differ only in numbers and placeholders are used too, with these replaced."
-    ),
 ]
 DEFAULT_THRESHOLD = 75
 
@@ -55,13 +23,22 @@ DEFAULT_THRESHOLD = 75
 class TranslationOptionsIn(openapi.DocumentedModel):
     """Fields of texts and of documents."""
 
-    target_lang: TargetLanguage
-    source_lang: SourceLanguage = ""
-    formality: FormalityIn = "default"
-    glossary_id: GlossaryId = ""
-    glossary_ids: GlossaryIds = Field([])
-    translation_memory_id: MemoryId = ""
-    translation_memory_threshold: MemoryThreshold = Field(DEFAULT_THRESHOLD, ge=0, le=MAX_THRESHOLD)
+    target_lang: str = Field(min_length=1)
+    """Target language, as in `EN-GB` or `DE`, in any case."""
+    source_lang: str = ""
+    """Language of the text; omitted or empty: detected for each text."""
+    formality: Literal["default", "more", "less", "prefer_more", "prefer_less"] = "default"
+    """`more` and `less` are rejected where the model knows no forms of address in the target; `prefer_more`
+    and `prefer_less` are then without effect."""
+    glossary_id: str = ""
+    """Id of a glossary with the text's language pair; needs `source_lang`."""
+    glossary_ids: Texts = Field([])
+    """Up to 5 ids instead, the most important first; a list or commas."""
+    translation_memory_id: str = ""
+    """Id of a translation memory with the text's language pair."""
+    translation_memory_threshold: Count = Field(DEFAULT_THRESHOLD, ge=0, le=MAX_THRESHOLD)
+    """Similarity in per cent from which a pair of the memory is used. Unless it is 100, pairs that differ
+    only in numbers and placeholders are used too, with these replaced."""
     auth_key: ApiKey = None
 
 
@@ -78,7 +55,7 @@ class DeepLTranslateRequest(TranslationOptionsIn):
     """
     preserve_formatting: Flag = False
     """No effect: formatting is always kept."""
-    model_type: ModelType | None = None
+    model_type: Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None = None
     """`latency_optimized`: greedy search. Others: the model's own beam."""
     context: str = ""
     """No effect: each text is translated on its own."""
@@ -86,7 +63,7 @@ class DeepLTranslateRequest(TranslationOptionsIn):
     """Whether the response has the number of charged characters."""
     tag_handling: MarkupLanguage | None = None
     """Markup language of the texts; omitted: plain text."""
-    tag_handling_version: TagHandlingVersion = "v1"
+    tag_handling_version: Literal["v1", "v2"] = "v1"
     """No effect; returned unchanged."""
     outline_detection: Flag = True
     """Whether to find the XML tags that separate texts."""

@@ -26,9 +26,8 @@ from dragoman.types import Pair
 from service.accounts.keys import Caller
 from service.api.deepl import memory_schemas
 from service.api.deepl.glossary_fields import format_time
-from service.api.deepl.memories import MEMORY_ID, ROOT, describe_one
+from service.api.deepl.memories import MEMORIES, MEMORY_ID, describe_one
 from service.api.deepl.owner_access import CREATED, DeepLOwnerAccess
-from service.api.deepl.responses import NEXT_ROOT, DeepLRoute
 from service.api.services import Services
 from service.formats.entries import FileFormatError
 from service.formats.isolation import RecordReader
@@ -41,7 +40,7 @@ from service.memories.store import Memory, MemoryStore, check_name
 from service.memories.tmx import TmxPairs
 from service.work.threads import run_in_thread
 
-UPLOADS = f"{ROOT}/uploads/"
+UPLOADS = f"{MEMORIES}/uploads/"
 IMPORT, EXPORT = "import", "export"
 LIFETIME_S = 3600
 """Seconds for which a job can be uploaded to, or downloaded from."""
@@ -112,12 +111,10 @@ class TransferTokens:
 SIGNATURE_BYTES = hashlib.sha256().digest_size
 
 
-def transfer_routes(services: Services) -> APIRouter:
-    """Return the routes of jobs, and of their uploads and downloads, which need no key beside the address."""
-    router = APIRouter(route_class=DeepLRoute)
+def add_transfers(router: APIRouter, services: Services) -> None:
+    """Add the routes of jobs, and of their uploads and downloads, which need no key beside the address."""
     _add_jobs(router, services)
     _add_files(router, services)
-    return router
 
 
 def _add_jobs(router: APIRouter, services: Services) -> None:
@@ -125,7 +122,7 @@ def _add_jobs(router: APIRouter, services: Services) -> None:
     store, tokens = services.memories.store, TransferTokens(services)
 
     @router.post(
-        f"{ROOT}/import",
+        f"{MEMORIES}/import",
         status_code=ACCEPTED,
         **describe_route(
             "Begin to import a translation memory",
@@ -153,7 +150,7 @@ def _add_jobs(router: APIRouter, services: Services) -> None:
         return SafeJSONResponse(created, ACCEPTED)
 
     @router.post(
-        f"{ROOT}/{{translation_memory_id}}/export",
+        f"{MEMORIES}/{{translation_memory_id}}/export",
         status_code=ACCEPTED,
         **describe_one("Export a translation memory", "The job", memory_schemas.CreatedExport),
     )
@@ -170,7 +167,7 @@ def _add_jobs(router: APIRouter, services: Services) -> None:
         return SafeJSONResponse(created, ACCEPTED)
 
     @router.get(
-        f"{ROOT}/jobs/{{job_id}}",
+        f"{MEMORIES}/jobs/{{job_id}}",
         **describe_one(
             "Return a job of a translation memory",
             "The job",
@@ -222,7 +219,7 @@ def _add_files(router: APIRouter, services: Services) -> None:
             )
         return Response(status_code=CREATED)
 
-    @router.get(f"{ROOT}/downloads/{{token}}", include_in_schema=False)
+    @router.get(f"{MEMORIES}/downloads/{{token}}", include_in_schema=False)
     async def download_memory(connection: Request) -> Response:
         """Return all pairs as TMX."""
         transfer, _ = await read_token(connection, EXPORT)
@@ -249,8 +246,7 @@ def _store_pairs(store: MemoryStore, transfer: Transfer, file: BinaryIO, reader:
         languages = next(iter(reader.read(RecordKind.TMX_LANGUAGES, file, Pair("", ""))), [])
         pair = Pair(*(*languages, "", "")[:2])  # without two languages, the store rejects them
         pairs = TmxPairs(file, pair, reader)
-        now = datetime.now(UTC)
-        memory = store.add(transfer.owner, transfer.name, pair, pairs, now, memory_id=transfer.memory_id)
+        memory = store.add(transfer.owner, transfer.name, pair, pairs, memory_id=transfer.memory_id)
         store.note_skipped(memory, pairs.num_skipped)
     except FileFormatError as error:
         raise field_error("file", error.problem) from error
@@ -275,7 +271,7 @@ def _variant(quoted_code: str, text: str) -> str:
 
 def _address(connection: Request, services: Services, kind: str, token: str) -> str:
     origin = str(connection.base_url).removesuffix("/") + services.settings.root_path
-    return f"{origin}{NEXT_ROOT}{ROOT}/{kind}/{token}"
+    return f"{origin}{MEMORIES}/{kind}/{token}"
 
 
 def _time(seconds: float) -> str:

@@ -12,7 +12,7 @@ from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
 from service.api.deepl.glossary_fields import read_glossary_ids, read_names
 from service.api.deepl.languages import are_variants, base_code
-from service.api.deepl.responses import DeepLRoute, enter, read_id
+from service.api.deepl.responses import ROOT, enter, read_id
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
@@ -119,15 +119,14 @@ def _markup(sent: schemas.DeepLTranslateRequest) -> MarkupOptions | None:
     return MarkupOptions(sent.tag_handling, ignored, splitting, others, sent.outline_detection)
 
 
-def translation_routes(services: Services) -> APIRouter:
-    """Return the routes: POST, and GET for the oldest clients."""
-    router = APIRouter(route_class=DeepLRoute)
+def add_translation(router: APIRouter, services: Services) -> None:
+    """Add the routes: POST, and GET for the oldest clients."""
     translation_service = services.translation_service
     errors = (ErrorKind.NOT_FOUND, ErrorKind.QUOTA_EXCEEDED, ErrorKind.NO_ROOM, ErrorKind.TIMEOUT)
 
     @get_and_post(
         router,
-        "/translate",
+        f"{ROOT}/translate",
         ("translate_got", "translate_posted"),
         schemas.DeepLTranslateRequest,
         describe_route(
@@ -152,8 +151,6 @@ def translation_routes(services: Services) -> APIRouter:
         with name_rejected_texts(lambda position: "text" if is_single else f"text[{position}]"):
             results = await _translate(translation_service, translation_request, caller)
         return SafeJSONResponse({"translations": present(results, sent)})
-
-    return router
 
 
 async def _translate(

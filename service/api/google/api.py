@@ -1,9 +1,8 @@
 """Definition of Google's Cloud Translation API v2 for the application, and its routes."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
 
@@ -18,34 +17,24 @@ from service.api.rejected_texts import name_rejected_texts
 from service.api.services import ApiDefinition, Services
 from service.http.errors import SafeJSONResponse, field_error
 from service.http.fields import Fields
-from service.http.openapi import WITH_KEY, describe_route, get_and_post, operation_ids
+from service.http.openapi import WITH_KEY, describe_route, get_and_post, key_scheme, operation_ids
 from service.http.validation import Model, listed
 from service.text.options import MarkupLanguage, MarkupOptions
-from service.translation.request import AUTO, TranslationRequest, TranslationResult
+from service.translation.request import AUTO, DetectedSource, TranslationRequest, TranslationResult
 from service.work.threads import run_in_thread
 
 SYSTEM_PARAMETERS = (KEY_FIELD, "alt", "prettyPrint", "quotaUser", "userIp")
 """Parameters that all of Google's APIs accept and that change no response of this one."""
-KEY_SCHEMES: Sequence[Any] = (
-    Depends(
-        APIKeyQuery(
-            name=KEY_FIELD,
-            scheme_name="GoogleQuery",
-            description="The key as a field `key`, of the URL or of the body.",
-            auto_error=False,
-        )
-    ),
-    Depends(
-        APIKeyHeader(
-            name="X-Goog-Api-Key",
-            scheme_name="Google",
-            description="The same key in a header, as Google's own clients send it.",
-            auto_error=False,
-        )
+KEY_SCHEMES = (
+    key_scheme(APIKeyQuery, KEY_FIELD, "GoogleQuery", "The key as a field `key`, of the URL or of the body."),
+    key_scheme(
+        APIKeyHeader,
+        "X-Goog-Api-Key",
+        "Google",
+        "The same key in a header, as Google's own clients send it.",
     ),
     *WITH_KEY,
 )
-"""They only serve the OpenAPI document; `errors.enter` reads the keys."""
 
 
 def google_api(services: Services) -> ApiDefinition:
@@ -105,15 +94,8 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
         texts = read_texts(read(fields, schemas.GoogleDetectRequest).q)
         detected = await services.translation_service.detect(texts, caller)
-        detections = [
-            {
-                "language": google_code(each[0].language),
-                "confidence": each[0].confidence,
-                "isReliable": False,
-            }
-            for each in detected
-        ]
-        return SafeJSONResponse({"data": {"detections": [[detection] for detection in detections]}})
+        detections = [[_present_detected(likely[0])] for likely in detected]
+        return SafeJSONResponse({"data": {"detections": detections}})
 
 
 def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueCache) -> None:
@@ -162,6 +144,11 @@ def read_texts(sent: str | list[str]) -> tuple[str, ...]:
         problem = f"{len(texts)} texts exceed the limit of {schemas.MAX_TEXTS} per request"
         raise field_error("q", f"{problem}; send several requests")
     return texts
+
+
+def _present_detected(detected: DetectedSource) -> dict[str, Any]:
+    language = google_code(detected.language)
+    return {"language": language, "confidence": detected.confidence, "isReliable": False}
 
 
 def _present(result: TranslationResult, model: str | None) -> dict[str, str]:

@@ -17,7 +17,7 @@ from service.api.readiness import require_ready
 from service.api.services import Services
 from service.formats.registry import installed_suffixes, is_known
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
-from service.http.file_names import base_name, strip_folders
+from service.http.file_names import attachment, base_name, strip_folders
 from service.http.forms import Upload
 from service.http.openapi import MULTIPART, OCTETS, describe_route, file_response, path_parameter, request_of
 from service.http.streams import FileStream
@@ -29,9 +29,10 @@ MAX_NAME_LENGTH = 150
 """Maximum characters of a file name, from its end, in URLs and downloads; quoting may make 12 of each."""
 
 
-def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]) -> APIRouter:
-    """Return the routes that translate files; arguments are those of `text_routes`."""
-    routes = APIRouter()
+def add_file_routes(
+    routes: APIRouter, services: Services, catalogues: CatalogueCache, headers: Mapping[str, str]
+) -> None:
+    """Add the routes that translate files; arguments are those of `add_text_routes`."""
     authenticator, documents = services.authenticator, services.documents
 
     @routes.post(
@@ -82,14 +83,11 @@ def file_routes(services: Services, catalogues: CatalogueCache, headers: Mapping
         job = await documents.find(address[:ID_LENGTH], address[ID_LENGTH:])
         pieces = await documents.read(job)
         # A translated web page must not run with this server's origin.
-        file_name = quote(job.job_request.result_name, safe="")
         file_headers = {
-            "Content-Disposition": f"attachment; filename*=UTF-8''{file_name}",
+            "Content-Disposition": attachment(job.job_request.result_name),
             "X-Content-Type-Options": "nosniff",
         }
         return FileStream(pieces, 200, {**headers, **file_headers}, OCTETS)
-
-    return routes
 
 
 async def _submit_file(

@@ -10,8 +10,8 @@ from service.api.libretranslate.schemas import LibreTranslateRequest
 from service.http.errors import ApiError, ErrorKind, field_error
 from service.http.fields import Fields
 from service.http.validation import listed
+from service.settings.groups import LimitSettings
 from service.text.options import MarkupLanguage, MarkupOptions
-from service.translation.limits import TextLimits
 from service.translation.options import TranslationOptions
 from service.translation.request import AUTO, TranslationRequest
 
@@ -52,7 +52,7 @@ def alternatives_options(count: int) -> DecodingOptions:
     return DecodingOptions(beam_size=max(MIN_BEAM_SIZE, count + 1), num_hypotheses=count + 1)
 
 
-def read_texts(fields: Fields, sent: str | list[str], limits: TextLimits) -> tuple[str, ...]:
+def read_texts(fields: Fields, sent: str | list[str], limits: LimitSettings) -> tuple[str, ...]:
     """Return the texts of the field `q`, a string or an array; raise an ApiError for none or too many."""
     if not sent:
         raise field_error("q", "is missing")

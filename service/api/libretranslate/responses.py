@@ -1,10 +1,9 @@
 """Response models; the OpenAPI document contains their schemas."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any
 
-from fastapi import Security
-from fastapi.params import Depends
 from fastapi.security import APIKeyQuery
 from pydantic import Field
 
@@ -144,10 +143,7 @@ def present_detected(detected: DetectedSource) -> dict[str, Any]:
 
 def present_languages(listed: Iterable[CatalogueLanguage]) -> list[dict[str, Any]]:
     """Return languages in the API's form."""
-    return [
-        {"code": language.code, "name": language.name, "targets": list(language.targets)}
-        for language in listed
-    ]
+    return [asdict(language) for language in listed]
 
 
 def present_settings(settings: Settings, catalogue: Catalogue, *, accepts_files: bool) -> FrontendSettings:
@@ -185,13 +181,10 @@ def _alternatives(result: TranslationResult) -> list[str]:
     return [text for text in dict.fromkeys(result.alternatives) if text != result.text]
 
 
-KEY_IN_QUERY = APIKeyQuery(
-    name="api_key",
-    scheme_name="LibreTranslate",
-    description="The key as a field `api_key`, of the URL or of the body.",
-    auto_error=False,
+KEY_IN_QUERY = openapi.key_scheme(
+    APIKeyQuery, "api_key", "LibreTranslate", "The key as a field `api_key`, of the URL or of the body."
 )
-WITH_ANY_KEY: Sequence[Depends] = (Security(KEY_IN_QUERY), *openapi.WITH_KEY)
+WITH_ANY_KEY = (KEY_IN_QUERY, *openapi.WITH_KEY)
 """`dependencies` of routes that accept keys. They only serve the document: `errors.enter` reads keys."""
 FORMS = (openapi.JSON, openapi.FORM, openapi.MULTIPART)
 

@@ -169,7 +169,7 @@ def _add_routes_of_one(
         **describe_one(
             "Return the entries of a language pair",
             responses={200: _entries_response(), **ERRORS},
-            request=openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(EntriesQuery)]),
+            request=openapi.request_of(parameters=[GLOSSARY_ID], query=EntriesQuery),
         ),
     )
     async def get_glossary_entries(connection: Request) -> Response:
@@ -211,7 +211,7 @@ def _add_routes_of_dictionaries(
             "Remove a language pair",
             "The changed glossary",
             schemas.GlossaryResponse,
-            request=openapi.request_of(parameters=[GLOSSARY_ID, *openapi.query_parameters(PairQuery)]),
+            request=openapi.request_of(parameters=[GLOSSARY_ID], query=PairQuery),
         ),
     )
     async def delete_dictionary(connection: Request) -> Response:

@@ -9,7 +9,7 @@ from pydantic import Field
 from dragoman.errors import InputError
 from dragoman.routing.router import Router
 from dragoman.types import Pair
-from service.api.dictionaries import check_distinct, prefix_of
+from service.api.dictionaries import read_dictionaries
 from service.api.native.requests import TermIn
 from service.formats.isolation import RecordReader
 from service.glossaries.entries import Dictionary, EntryCollector
@@ -138,10 +138,7 @@ class GlossaryReader:
             form = fields.read(GlossaryForm)
             return form.name, [self._read_file(form, reader)]
         glossary = fields.read(GlossaryIn)
-        items = enumerate(glossary.dictionaries)
-        return glossary.name, check_distinct(
-            self._read_entries(each, prefix_of(item)) for item, each in items
-        )
+        return glossary.name, read_dictionaries(glossary.dictionaries, self._read_entries)
 
     def dictionary(self, fields: Fields, reader: RecordReader) -> Dictionary:
         """Return the entries of one pair, from JSON or from a file."""

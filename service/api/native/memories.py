@@ -66,7 +66,7 @@ def _add_routes_of_all(routes: APIRouter, access: OwnerAccess, memories: MemoryS
             sent = fields.read(schemas.MemoryForm) if fields.uploads else fields.read(schemas.MemoryIn)
             pair = Pair(sent.source, sent.target)
             pairs = schemas.ReceivedPairs(sent, pair, reader)
-            return store.add(caller.key_id, sent.name, pair, pairs, memories.now()), pairs.num_skipped
+            return store.add(caller.key_id, sent.name, pair, pairs), pairs.num_skipped
 
         made, num_skipped = await access.import_records(connection, caller, add)
         return SafeJSONResponse(schemas.present_changed(made, num_skipped), CREATED)
@@ -119,7 +119,7 @@ def _add_routes_of_pairs(routes: APIRouter, access: OwnerAccess, memories: Memor
             "One page of pairs",
             schemas.PairsResponse,
             openapi.error_responses([*READ_ERRORS, ErrorKind.NOT_FOUND, ErrorKind.INVALID_INPUT]),
-            openapi.request_of(parameters=[MEMORY_ID, *openapi.query_parameters(schemas.PairsQuery)]),
+            openapi.request_of(parameters=[MEMORY_ID], query=schemas.PairsQuery),
         ),
     )
     async def list_memory_pairs(connection: Request) -> Response:
@@ -193,5 +193,5 @@ def _add_suggestions(routes: APIRouter, services: Services) -> None:
             raise ApiError(ErrorKind.FORBIDDEN, problem)
         sent = (await read_fields(connection)).read(schemas.SuggestionIn)
         pair, suggested = Pair(sent.source, sent.target), SegmentPair(sent.text, sent.translation)
-        memory = await run_in_thread(lambda: services.memories.suggest(caller, pair, suggested))
+        memory = await run_in_thread(lambda: services.memories.store.suggest(caller.key_id, pair, suggested))
         return SafeJSONResponse(schemas.present_memory(memory), CREATED)

@@ -1,6 +1,5 @@
 """Routes that list the models and their languages, and one that looks for new models."""
 
-from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from fastapi import APIRouter, Request
@@ -21,11 +20,6 @@ from service.http.errors import ErrorKind
 from service.http.fields import NoFields, read_url
 
 RouteKindName = Literal["direct", "multilingual", "pivot"]
-ROUTE_KIND_NAMES: dict[RouteKind, RouteKindName] = {
-    RouteKind.DIRECT: "direct",
-    RouteKind.MULTILINGUAL: "multilingual",
-    RouteKind.PIVOT: "pivot",
-}
 
 
 class ModelOut(BaseModel):
@@ -66,56 +60,52 @@ class ModelsResponse(ModelList):
     models: list[ModelOut]
 
 
-class ReachOut(BaseModel):
+class ReachOut(openapi.DocumentedModel):
     """Target languages that the same models reach."""
 
-    way: RouteKindName = Field(
-        description="`direct`: a model of this pair alone. `multilingual`: a model of "
-        "several pairs. `pivot`: two models with a pivot language."
-    )
-    models: list[str] = Field(
-        description="Names of the models, in the order in which a text passes through them."
-    )
-    targets: list[str] = Field(description="Target languages.")
-    formality: list[str] = Field(description="Those of `targets` for which `formality` may be requested.")
+    way: RouteKindName
+    """`direct`: a model of this pair alone. `multilingual`: a model of several pairs. `pivot`: two models
+    with a pivot language."""
+    models: list[str]
+    """Names of the models, in the order in which a text passes through them."""
+    targets: list[str]
+    """Target languages."""
+    formality: list[str]
+    """Those of `targets` for which `formality` may be requested."""
 
 
-class LanguageOut(BaseModel):
+class LanguageOut(openapi.DocumentedModel):
     """A source language with its targets."""
 
-    source: str = Field(description="Source language.")
-    reaches: list[ReachOut] = Field(description="Target languages, by the models that reach them.")
+    source: str
+    """Source language."""
+    reaches: list[ReachOut]
+    """Target languages, by the models that reach them."""
 
 
-class LanguagesResponse(BaseModel):
+class LanguagesResponse(openapi.DocumentedModel):
     """The target languages of each source language, and the models between them."""
 
     languages: list[LanguageOut]
 
 
-class FolderProblems(BaseModel):
+class FolderProblems(openapi.DocumentedModel):
     """A folder that cannot be served."""
 
     folder: str
-    problems: list[str] = Field(description="Reasons, each with the file or field.")
+    problems: list[str]
+    """Reasons, each with the file or field."""
 
 
-class ReloadResponse(BaseModel):
+class ReloadResponse(openapi.DocumentedModel):
     """Changes found by a new scan of the model folders, as names of folders."""
 
     added: list[str]
-    changed: list[str] = Field(
-        description="Reloaded on their next use; requests in progress finish with the old version."
-    )
+    changed: list[str]
+    """Reloaded on their next use; requests in progress finish with the old version."""
     removed: list[str]
-    problems: list[FolderProblems] = Field(
-        description="Folders that cannot be served; a version that is already loaded stays in use."
-    )
-
-
-def present_models(models: Iterable[ModelInfo], routes: Routes) -> ModelsResponse:
-    """Return models in the API's form."""
-    return ModelsResponse(data=listed_models(routes), models=[_present_model(model) for model in models])
+    problems: list[FolderProblems]
+    """Folders that cannot be served; a version that is already loaded stays in use."""
 
 
 def _present_model(model: ModelInfo) -> ModelOut:
@@ -152,11 +142,13 @@ def _reaches(routes: Routes, source: str) -> list[ReachOut]:
         titles = tuple(step.offer.title for step in route.steps)
         reached.setdefault((route.way, titles), []).append((target, route))
     return [
-        ReachOut(
-            way=ROUTE_KIND_NAMES[way],
-            models=list(titles),
-            targets=[target for target, _ in found],
-            formality=[target for target, route in found if route.knows_formality],
+        ReachOut.model_validate(
+            {
+                "way": way.name.lower(),
+                "models": titles,
+                "targets": [target for target, _ in found],
+                "formality": [target for target, route in found if route.knows_formality],
+            }
         )
         for (way, titles), found in sorted(reached.items())
     ]
@@ -164,17 +156,9 @@ def _reaches(routes: Routes, source: str) -> list[ReachOut]:
 
 def present_reload(report: ReloadReport) -> ReloadResponse:
     """Return the changes of a reload in the API's form."""
-    return ReloadResponse(
-        added=list(report.added),
-        changed=list(report.changed),
-        removed=list(report.removed),
-        problems=present_problems(report.problems),
-    )
-
-
-def present_problems(problems: Mapping[str, tuple[str, ...]]) -> list[FolderProblems]:
-    """Return the folders that cannot be served in the API's form."""
-    return [FolderProblems(folder=folder, problems=list(found)) for folder, found in problems.items()]
+    problems = [{"folder": folder, "problems": found} for folder, found in report.problems.items()]
+    changes = openapi.equal_fields(ReloadResponse, report)
+    return ReloadResponse.model_validate({**changes, "problems": problems})
 
 
 def model_routes(services: Services) -> APIRouter:
@@ -195,7 +179,8 @@ def model_routes(services: Services) -> APIRouter:
         """Return languages, limits, measured quality and licence of each model, and whether it is loaded."""
         if requires_key:
             await authenticator.authenticate_key(connection, scope=None)
-        return present_models(inference.router.models(), inference.router.routes)
+        models = list(map(_present_model, inference.router.models()))
+        return ModelsResponse(data=listed_models(inference.router.routes), models=models)
 
     @routes.get(
         "/languages",

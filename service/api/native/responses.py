@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, WithJsonSchema
 
-from dragoman import DecodingOptions, FinishReason, SegmentTranslation, Translation
+from dragoman import DecodingOptions, FinishReason, SegmentTranslation
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.routes import Route, RouteKind
 from service.http.openapi import DocumentedModel, equal_fields, examples
@@ -262,25 +262,30 @@ def present_result(result: TranslationResult, options: DecodingOptions) -> Trans
     detected = result.other_language or result.detected
     if detected is not None:
         presented.detected = present_detected(detected)
-    if options.num_hypotheses > 1:
-        presented.alternatives = []
-    if options.return_alignment:
-        presented.alignment = []
-    if options.return_tokens:
-        presented.tokens = []
     if result.failed_checks:
         presented.failed_checks = [
             FailedCheckOut(check=failure.check, problem=failure.problem) for failure in result.failed_checks
         ]
     if result.matches is not None:
         presented.memory = _present_matches(result.matches)
+    translation = None
     if result.route is not None:
         (routed,) = result.parts
-        _add_translation(presented, routed.translation, options)
+        translation = routed.translation
+        presented.score, presented.confidence = translation.score, translation.confidence
+        presented.finish_reason = translation.finish_reason
         if result.other_language is not None:
             presented.confidence = 0.0 if options.return_scores else None
         if result.route.way is RouteKind.PIVOT:
             presented.steps = _steps(result.route, routed)
+    segments = translation.segments if translation else ()
+    if options.num_hypotheses > 1:
+        others = translation.alternatives[1:] if translation else ()
+        presented.alternatives = [AlternativeOut(text=other.text, score=other.score) for other in others]
+    if options.return_alignment:
+        presented.alignment = _links(segments)
+    if options.return_tokens:
+        presented.tokens = _tokens(segments)
     return presented
 
 
@@ -319,19 +324,6 @@ def _present_score(scored: SegmentTranslation) -> ScoreOut:
 
 def present_detected(detected: DetectedSource) -> DetectedOut:
     return DetectedOut(language=detected.language, confidence=round(detected.confidence, 4))
-
-
-def _add_translation(presented: TranslationOut, translation: Translation, options: DecodingOptions) -> None:
-    presented.score, presented.confidence = translation.score, translation.confidence
-    presented.finish_reason = translation.finish_reason
-    if options.num_hypotheses > 1:
-        presented.alternatives = [
-            AlternativeOut(text=other.text, score=other.score) for other in translation.alternatives[1:]
-        ]
-    if options.return_alignment:
-        presented.alignment = _links(translation.segments)
-    if options.return_tokens:
-        presented.tokens = _tokens(translation.segments)
 
 
 def _links(segments: Iterable[SegmentTranslation]) -> list[LinkOut]:

@@ -146,12 +146,12 @@ def write_everything(database: Database, owner: str) -> None:
 
 def write_memories(store: MemoryStore, owner: str) -> None:
     pairs = [SegmentPair(f"s{number}", "x" * 3000) for number in range(3 * MAX_ROWS)]
-    store.add(owner, "imported", DE_EN, pairs, NOON)
+    store.add(owner, "imported", DE_EN, pairs)
     changed = store.add_pairs(owner, MEMORY, pairs)
     assert changed.num_pairs == NUM_STORED + len(pairs)
     [first] = store.page(owner, MEMORY, 1)
     store.delete_pair(owner, MEMORY, first.id)
-    store.suggest(owner, DE_EN, pairs[0], NOON)
+    store.suggest(owner, DE_EN, pairs[0])
     store.delete(owner, MEMORY)
     store.remove_leftovers(NOON)
 

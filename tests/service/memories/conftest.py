@@ -7,7 +7,7 @@ from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.memories.pairs import SegmentPair
 from service.memories.store import Memory, MemoryStore
-from tests.service.accounts.conftest import NOON, database, new_key, url
+from tests.service.accounts.conftest import database, new_key, url
 
 __all__ = ["database", "url"]
 
@@ -27,7 +27,7 @@ def owner(database: Database) -> str:
 
 @pytest.fixture
 def memory(store: MemoryStore, owner: str) -> Memory:
-    return store.add(owner, "greetings", DE_EN, GREETINGS, NOON)
+    return store.add(owner, "greetings", DE_EN, GREETINGS)
 
 
 def new_owner(database: Database) -> str:

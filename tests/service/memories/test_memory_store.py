@@ -36,7 +36,6 @@ from service.memories.similarity import _CHUNK_COMPARISONS, MAX_SEARCHED_CHARACT
 from service.memories.store import IMPORT_S, SUGGESTIONS, Memory, MemoryLimits, MemoryStore
 from service.memories.tmx import TmxPairs
 from service.schema.tables import MEMORIES, MEMORY_PAIRS
-from tests.service.accounts.conftest import NOON
 from tests.service.memories.conftest import DE_EN, GREETINGS, new_owner
 
 
@@ -47,7 +46,7 @@ def pairs_of(store: MemoryStore, owner: str | None, memory: Memory) -> set[tuple
 def test_a_memory_is_read_as_it_was_sent(store: MemoryStore, owner: str, memory: Memory) -> None:
     size_bytes = sum(len(pair.source) + len(pair.target) for pair in GREETINGS)
     assert str(uuid.UUID(memory.id)) == memory.id
-    assert memory == Memory(memory.id, "greetings", DE_EN, 2, size_bytes, 1, NOON)
+    assert memory == Memory(memory.id, "greetings", DE_EN, 2, size_bytes, 1, memory.created_at)
     assert store.get(owner, memory.id) == memory
     assert store.list(owner) == [memory]
     assert pairs_of(store, owner, memory) == {
@@ -82,7 +81,7 @@ def test_sqlite_writes_many_pairs_in_few_statements(tmp_path: Path) -> None:
     sa.event.listen(database.engine, "before_cursor_execute", note)
     pairs = [SegmentPair(f"Hund {number}", "dog") for number in range(1000)]
 
-    stored = MemoryStore(database).add(None, "x", DE_EN, pairs, NOON)
+    stored = MemoryStore(database).add(None, "x", DE_EN, pairs)
 
     assert stored.num_pairs == 1000
     assert len(statements) < 25
@@ -102,13 +101,13 @@ def test_a_pair_replaces_one_with_an_equal_source(store: MemoryStore, owner: str
 
 def test_the_last_of_equal_sources_counts(store: MemoryStore) -> None:
     pairs = [SegmentPair("a", "first"), SegmentPair("a", "last")]
-    assert pairs_of(store, None, store.add(None, "x", DE_EN, pairs, NOON)) == {("a", "last")}
+    assert pairs_of(store, None, store.add(None, "x", DE_EN, pairs)) == {("a", "last")}
 
 
 def test_more_pairs_than_one_statement_takes_are_stored_and_found(store: MemoryStore) -> None:
     pairs = [SegmentPair(f"Satz {i}", f"Sentence {i}") for i in range(1201)]
 
-    memory = store.add(None, "x", DE_EN, pairs, NOON)
+    memory = store.add(None, "x", DE_EN, pairs)
 
     assert memory.num_pairs == 1201
     found = store.find_equal(memory.id, [pair.source for pair in pairs])
@@ -120,7 +119,7 @@ def test_pairs_are_read_without_a_connection_that_another_thread_may_have_to_clo
     store: MemoryStore, database: Database
 ) -> None:
     pairs = [SegmentPair(f"Satz {i}", "x") for i in range(2 * MAX_ROWS)]
-    reading = store.read_pairs(store.add(None, "x", DE_EN, pairs, NOON).id)
+    reading = store.read_pairs(store.add(None, "x", DE_EN, pairs).id)
 
     for _ in range(MAX_ROWS + 1):
         next(reading)
@@ -182,9 +181,9 @@ def test_what_a_killed_process_leaves_is_invisible_and_removed(
         monkeypatch.setattr(MemoryStore, "_remove", kill)
         monkeypatch.setattr(Pacer, "rest", kill)
         with pytest.raises(KilledError):
-            store.add(owner, "x", DE_EN, pairs, NOON)
+            store.add(owner, "x", DE_EN, pairs)
     else:
-        memory = store.add(owner, "x", DE_EN, pairs, NOON)
+        memory = store.add(owner, "x", DE_EN, pairs)
         monkeypatch.setattr(Pacer, "rest", kill)
         with pytest.raises(KilledError):
             store.delete(owner, memory.id)
@@ -204,10 +203,10 @@ def test_an_import_that_fails_late_leaves_nothing(store: MemoryStore, owner: str
     size_bytes = sum(len(pair.source + pair.target) for pair in pairs)
 
     with pytest.raises(MemoryInvalid, match="bytes"):
-        replace(store, limits=MemoryLimits(max_bytes=size_bytes - 1)).add(owner, "x", DE_EN, pairs, NOON)
+        replace(store, limits=MemoryLimits(max_bytes=size_bytes - 1)).add(owner, "x", DE_EN, pairs)
 
     assert total_of(store, owner) == Total()
-    memory = replace(store, limits=MemoryLimits(max_bytes=size_bytes)).add(owner, "x", DE_EN, pairs, NOON)
+    memory = replace(store, limits=MemoryLimits(max_bytes=size_bytes)).add(owner, "x", DE_EN, pairs)
     assert total_of(store, owner) == Total(1, size_bytes)
     assert (memory.num_pairs, memory.size_bytes, memory.version) == (len(pairs), size_bytes, 1)
     assert store.list(owner) == [memory]
@@ -243,11 +242,11 @@ def test_the_counts_are_those_of_the_rows(changes: list[tuple[str, list[tuple[st
 def _change(store: MemoryStore, change: str, pairs: list[SegmentPair]) -> None:
     known = store.list(None)
     if change == "add" or not known:
-        store.add(None, "x", DE_EN, pairs, NOON)
+        store.add(None, "x", DE_EN, pairs)
     elif change == "pairs":
         store.add_pairs(None, known[0].id, pairs)
     elif change == "suggest" and pairs:
-        store.suggest(None, DE_EN, pairs[0], NOON)
+        store.suggest(None, DE_EN, pairs[0])
     elif change == "delete_pair":
         for stored in store.page(None, known[0].id, 1):
             store.delete_pair(None, known[0].id, stored.id)
@@ -273,7 +272,7 @@ def test_an_unstorable_memory_is_rejected_by_its_field(
     store: MemoryStore, name: str, pair: Pair, pairs: list[SegmentPair], field: str
 ) -> None:
     with pytest.raises(MemoryInvalid) as caught:
-        store.add(None, name, pair, pairs, NOON)
+        store.add(None, name, pair, pairs)
 
     assert caught.value.field == field
     assert store.list(None) == []
@@ -301,23 +300,23 @@ def test_too_many_pairs_are_rejected_before_the_rest_is_read(store: MemoryStore)
         raise AssertionError("read on")
 
     with pytest.raises(MemoryInvalid, match="more than 2 pairs"):
-        replace(store, limits=MemoryLimits(max_pairs=2)).add(None, "x", DE_EN, pairs(), NOON)  # type: ignore[arg-type]
+        replace(store, limits=MemoryLimits(max_pairs=2)).add(None, "x", DE_EN, pairs())  # type: ignore[arg-type]
 
 
 def test_the_number_of_memories_is_limited_per_owner(store: MemoryStore, owner: str, memory: Memory) -> None:
     small = replace(store, limits=MemoryLimits(max_memories=1))
     with pytest.raises(TooManyMemories, match="limit of 1"):
-        small.add(owner, "second", DE_EN, [], NOON)
+        small.add(owner, "second", DE_EN, [])
 
-    assert small.add(None, "first of another", DE_EN, [], NOON).num_pairs == 0
+    assert small.add(None, "first of another", DE_EN, []).num_pairs == 0
     assert store.list(owner) == [memory]
 
 
 def test_suggestions_of_a_pair_share_a_memory(store: MemoryStore, owner: str) -> None:
-    first = store.suggest(owner, DE_EN, SegmentPair("a", "A"), NOON)
-    second = store.suggest(owner, DE_EN, SegmentPair("b", "B"), NOON)
-    other = store.suggest(owner, Pair("en", "de"), SegmentPair("A", "a"), NOON)
-    strangers = store.suggest(None, DE_EN, SegmentPair("c", "C"), NOON)
+    first = store.suggest(owner, DE_EN, SegmentPair("a", "A"))
+    second = store.suggest(owner, DE_EN, SegmentPair("b", "B"))
+    other = store.suggest(owner, Pair("en", "de"), SegmentPair("A", "a"))
+    strangers = store.suggest(None, DE_EN, SegmentPair("c", "C"))
 
     assert (first.name, second.id, second.num_pairs) == (SUGGESTIONS, first.id, 2)
     assert len({first.id, other.id, strangers.id}) == 3
@@ -453,7 +452,7 @@ def test_between_two_pauses_few_characters_are_compared(lengths: list[int], data
 
 
 def test_cached_indexes_are_bounded_in_bytes(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    memories = [store.add(None, f"{n}", DE_EN, [SegmentPair(SENTENCE, "x" * 1000)], NOON) for n in range(4)]
+    memories = [store.add(None, f"{n}", DE_EN, [SegmentPair(SENTENCE, "x" * 1000)]) for n in range(4)]
     service = MemoryService(store)
     for memory in memories:
         service.find_matches(memory, ["Nein."], 3)

@@ -6,7 +6,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
-from urllib.parse import quote
 
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
@@ -22,6 +21,7 @@ from service.http import openapi
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import NoFields, read_url
+from service.http.file_names import attachment
 from service.http.streams import EventStream, FileStream
 from service.jobs.errors import FileRejected, NoResult, UnknownJob
 from service.jobs.file_stream import read_on_threads
@@ -33,10 +33,6 @@ from service.translation.terms import find_terms
 from service.work.shares import ClientCounts, exceeds_share
 
 _ONE_RANGE = re.compile(r"bytes=(?P<first>\d{0,18})-(?P<last>\d{0,18})", re.ASCII)
-
-
-class RangeNotSatisfiable(Exception):  # noqa: N818 -- clear without the suffix
-    """The requested range begins after the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +49,7 @@ def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
     specification allows this) or refers to another version of the file.
 
     Raises:
-        RangeNotSatisfiable: the file has no byte of the requested range.
+        ApiError: the file has no byte of the requested range.
     """
     whole = Part(0, size_bytes, is_whole=True)
     requested = _ONE_RANGE.fullmatch(headers.get("range", "").replace(" ", ""))
@@ -71,7 +67,9 @@ def requested_part(headers: Headers, size_bytes: int, etag: str) -> Part:
         if last and end < start:
             return whole
     if start >= size_bytes:
-        raise RangeNotSatisfiable
+        problem = f"the file has {size_bytes} bytes; request a range within them"
+        whole_size = {"Content-Range": f"bytes */{size_bytes}"}
+        raise ApiError(ErrorKind.RANGE_NOT_SATISFIABLE, problem, headers=whole_size)
     return Part(start, stop, is_whole=False)
 
 
@@ -100,9 +98,7 @@ describe_one = partial(
     openapi.describe_route, responses=ERRORS, request=openapi.request_of(parameters=[JOB_ID])
 )
 RANGE = openapi.header_parameter("Range", "The bytes to return, as in `bytes=1000-1999`; one range only.")
-UPLOAD = openapi.request_of(
-    responses.CreateJobForm, [openapi.MULTIPART], openapi.query_parameters(responses.JobOptionsIn)
-)
+UPLOAD = openapi.request_of(responses.CreateJobForm, [openapi.MULTIPART], query=responses.JobOptionsIn)
 UPLOAD["requestBody"]["content"][JSON_LINES[0]] = {
     "schema": {
         "type": "string",
@@ -231,7 +227,7 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
             "One page of jobs, the latest first",
             responses.JobsResponse,
             openapi.error_responses([*READ_ERRORS, ErrorKind.INVALID_INPUT]),
-            openapi.request_of(parameters=openapi.query_parameters(responses.ListJobsQuery)),
+            openapi.request_of(query=responses.ListJobsQuery),
         ),
     )
     async def list_jobs(connection: Request) -> Response:
@@ -242,7 +238,8 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
             lambda: store.page(caller.key_id, query.limit + 1, query.cursor or None, query.state)
         )
         stored_bytes = await run_storage_call(lambda: stored_bytes_of_key(store.database, caller.key_id))
-        listed = responses.present_page(page, query.limit, stored_bytes, store.limits.max_bytes_of_key)
+        most_bytes = store.settings.max_jobs_bytes_of_key
+        listed = responses.present_page(page, query.limit, stored_bytes, most_bytes)
         return SafeJSONResponse(listed.model_dump(mode="json"))
 
     @routes.get(ONE, **describe_one("Return a job", "The job as it is now", responses.JobResponse))
@@ -350,17 +347,12 @@ async def _file(
         "Accept-Ranges": "bytes",
         "Cache-Control": "private, no-cache",
         # A translated HTML page must not run with this server's origin.
-        "Content-Disposition": f"attachment; filename*=UTF-8''{quote(name, safe='')}",
+        "Content-Disposition": attachment(name),
         "X-Content-Type-Options": "nosniff",
     }
     if matches_etag(connection.headers, etag):
         return Response(status_code=304, headers={"ETag": etag})
-    try:
-        part = requested_part(connection.headers, kept.size_bytes, etag)
-    except RangeNotSatisfiable as error:
-        whole = {"Content-Range": f"bytes */{kept.size_bytes}"}
-        problem = f"the file has {kept.size_bytes} bytes; request a range within them"
-        raise ApiError(ErrorKind.RANGE_NOT_SATISFIABLE, problem, headers=whole) from error
+    part = requested_part(connection.headers, kept.size_bytes, etag)
     headers["Content-Length"] = str(part.stop - part.start)
     if not part.is_whole:
         headers["Content-Range"] = f"bytes {part.start}-{part.stop - 1}/{kept.size_bytes}"
