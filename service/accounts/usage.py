@@ -96,8 +96,7 @@ def refund_in_transaction(connection: Connection, charge: Charge, database: str)
     has_charge = (USAGE.c.characters >= charge.characters) & (USAGE.c.documents >= charge.documents)
     refund = update(USAGE).where(row & has_charge)
     rest = refund.values(
-        characters=USAGE.c.characters - charge.characters,
-        documents=USAGE.c.documents - charge.documents,
+        characters=USAGE.c.characters - charge.characters, documents=USAGE.c.documents - charge.documents
     )
     if connection.execute(rest.returning(USAGE.c.key_id)).first() is None:
         raise StoreError(

@@ -29,8 +29,7 @@ def translate(  # noqa: PLR0913 -- the command's options
     *,
     file: cli_options.FileOption = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="Output file. Default: stdout."),
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Output file. Default: stdout.")
     ] = None,
     source: cli_options.SourceOption = None,
     target: cli_options.TargetOption = None,

@@ -31,7 +31,6 @@ def base_name(name: str) -> str:
     last = strip_folders(name)
     if not last or len(last) > MAX_NAME_LENGTH or any(category(each) == CONTROL for each in last):
         raise field_error(
-            "file",
-            f"its name must have 1 to {MAX_NAME_LENGTH} characters and no control characters",
+            "file", f"its name must have 1 to {MAX_NAME_LENGTH} characters and no control characters"
         )
     return last

@@ -204,9 +204,7 @@ class JobStore:
             LeaseLost: another worker has the job.
         """
         now = self.clock.now()
-        known: dict[str, Any] = {
-            "leased_until": self._lease_end(now),
-        }
+        known: dict[str, Any] = {"leased_until": self._lease_end(now)}
         is_further = JOBS.c.num_done < progress.num_done
         for column, value in (
             (JOBS.c.num_done, progress.num_done),

@@ -57,10 +57,7 @@ def find_repaired(
 
 
 def repairer(
-    pairs: Iterable[SegmentPair],
-    min_score: float,
-    languages: Pair,
-    pause: Callable[[], None] = never_pause,
+    pairs: Iterable[SegmentPair], min_score: float, languages: Pair, pause: Callable[[], None] = never_pause
 ) -> Repair:
     """Return a function that repairs the translation of the most similar text of a memory.
 

@@ -53,11 +53,7 @@ class SimilarityIndex:
         )
 
     def search(
-        self,
-        text: str,
-        limit: int,
-        pause: Callable[[], None] = never_pause,
-        min_score: float = MIN_SCORE,
+        self, text: str, limit: int, pause: Callable[[], None] = never_pause, min_score: float = MIN_SCORE
     ) -> tuple[MemoryMatch, ...]:
         """Return up to `limit` pairs with similar but not equal sources, the most similar first.
 

@@ -157,9 +157,7 @@ def _open_glossaries(
         database = Database.open(f"sqlite:///{folder}/glossaries.db")
         resources.callback(database.close)
     limits = GlossaryLimits(
-        settings.max_glossaries_of_key,
-        settings.max_glossary_entries,
-        settings.max_glossaries_bytes_of_key,
+        settings.max_glossaries_of_key, settings.max_glossary_entries, settings.max_glossaries_bytes_of_key
     )
     return GlossaryService(GlossaryStore(database, limits))
 

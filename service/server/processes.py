@@ -98,12 +98,7 @@ class Processes:
             status = 0
         except SystemExit as error:
             status = error.code if isinstance(error.code, int) else 1
-        except (
-            DragomanError,
-            ServiceError,
-            SettingsError,
-            OSError,
-        ) as error:
+        except (DragomanError, ServiceError, SettingsError, OSError) as error:
             logger.error("%s", error)  # noqa: TRY400 -- no traceback: an operator can fix it
             status = EXIT_NOT_STARTED
         except Exception:

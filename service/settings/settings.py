@@ -19,12 +19,7 @@ from pydantic_settings import (
 )
 
 from service.settings import groups
-from service.settings.links import (
-    describe_ignored,
-    describe_misspelt,
-    nearest_setting,
-    without_service_links,
-)
+from service.settings.links import describe_ignored, describe_misspelt, nearest_setting, without_service_links
 
 ENV_PREFIX = "DRAGOMAN_"
 

@@ -20,12 +20,7 @@ from service.text.text_plan import Plan, plan_text
 from service.text.tokens import InlineItem
 from service.text.writing import write_markup
 from service.translation.inference import EngineCall, Outcome
-from service.translation.request import (
-    UNDETERMINED,
-    DetectedSource,
-    TranslationRequest,
-    TranslationResult,
-)
+from service.translation.request import UNDETERMINED, DetectedSource, TranslationRequest, TranslationResult
 from service.translation.source_language import DetectionMode, resolve_source
 
 
@@ -164,11 +159,7 @@ def known_text(matches: TextMatches, request: TranslationRequest) -> PlannedText
 
 
 def plan_one(
-    text: str,
-    request: TranslationRequest,
-    sender: EngineRequest,
-    router: Router,
-    detection: DetectionMode,
+    text: str, request: TranslationRequest, sender: EngineRequest, router: Router, detection: DetectionMode
 ) -> PlannedText:
     """Return the plan of a text of a request.
 

@@ -63,11 +63,7 @@ class Delivery:
 
 
 def with_callbacks(
-    call: EngineCall,
-    plan: PlannedText,
-    item: int,
-    detail: StreamDetail,
-    notify: Callable[[Progress], None],
+    call: EngineCall, plan: PlannedText, item: int, detail: StreamDetail, notify: Callable[[Progress], None]
 ) -> EngineCall:
     """Return a text's only call, which reports its progress.
 

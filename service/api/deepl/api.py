@@ -38,13 +38,7 @@ def add_unsupported(router: APIRouter, authenticator: Authenticator) -> None:
 
 
 DOCUMENT_PATHS = frozenset(
-    {
-        f"{ROOT}/document",
-        f"{ROOT}/glossaries",
-        f"{NEXT_ROOT}/glossaries",
-        f"{NEXT_ROOT}/glossaries/",
-        UPLOADS,
-    }
+    {f"{ROOT}/document", f"{ROOT}/glossaries", f"{NEXT_ROOT}/glossaries", f"{NEXT_ROOT}/glossaries/", UPLOADS}
 )
 """Paths whose bodies may be larger than texts; DeepL's clients may send a glossary of 10 MiB."""
 KEY_SCHEMES = (

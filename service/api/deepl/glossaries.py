@@ -233,8 +233,7 @@ def _add_multilingual_routes_of_one(router: APIRouter, access: GlossaryAccess) -
 
 def _add_dictionary_routes(router: APIRouter, access: GlossaryAccess) -> None:
     describe_pair = partial(
-        describe_one,
-        request=openapi.request_of(parameters=[ID], query=schemas.DeepLPairQuery),
+        describe_one, request=openapi.request_of(parameters=[ID], query=schemas.DeepLPairQuery)
     )
 
     @router.get(

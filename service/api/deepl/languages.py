@@ -261,10 +261,7 @@ def add_resources(router: APIRouter, services: Services) -> None:
     @router.get(
         f"{NEXT_ROOT}/languages/resources",
         **openapi.describe_route(
-            "List the resources",
-            "The resources",
-            list[LanguageResource],
-            request=openapi.request_of(),
+            "List the resources", "The resources", list[LanguageResource], request=openapi.request_of()
         ),
     )
     async def language_resources(connection: Request) -> Response:

@@ -28,10 +28,7 @@ SYSTEM_PARAMETERS = (KEY_FIELD, "alt", "prettyPrint", "quotaUser", "userIp")
 KEY_SCHEMES = (
     key_scheme(APIKeyQuery, KEY_FIELD, "GoogleQuery", "The key as a field `key`, of the URL or of the body."),
     key_scheme(
-        APIKeyHeader,
-        "X-Goog-Api-Key",
-        "Google",
-        "The same key in a header, as Google's own clients send it.",
+        APIKeyHeader, "X-Goog-Api-Key", "Google", "The same key in a header, as Google's own clients send it."
     ),
     *WITH_KEY,
 )

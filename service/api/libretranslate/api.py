@@ -15,11 +15,7 @@ from service.api.libretranslate import errors, responses, schemas
 from service.api.libretranslate.detection import detect_source, detect_together
 from service.api.libretranslate.errors import PATHS, TRANSLATE_FILE, error_form
 from service.api.libretranslate.files import add_file_routes
-from service.api.libretranslate.requests import (
-    find_pair,
-    read_texts,
-    translation_request,
-)
+from service.api.libretranslate.requests import find_pair, read_texts, translation_request
 from service.api.libretranslate.responses import errors_of
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts

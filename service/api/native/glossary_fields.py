@@ -86,13 +86,7 @@ class GlossaryForm(DictionaryForm):
     """A glossary of one language pair as a file."""
 
     model_config = closed_examples(
-        {
-            "name": "Products",
-            "source": "de",
-            "target": "en",
-            "format": "csv",
-            "file": "Ablage,library\n",
-        }
+        {"name": "Products", "source": "de", "target": "en", "format": "csv", "file": "Ablage,library\n"}
     )
 
     name: str

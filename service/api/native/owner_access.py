@@ -72,10 +72,7 @@ class OwnerAccess:
         return owner, (await read_fields(connection)).read(model)
 
     async def import_records(
-        self,
-        connection: Request,
-        caller: Caller,
-        work: Callable[[Fields, RecordReader], Result],
+        self, connection: Request, caller: Caller, work: Callable[[Fields, RecordReader], Result]
     ) -> Result:
         """Run work that reads a file or many records from the fields. If the request is cancelled, it stops.
 

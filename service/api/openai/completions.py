@@ -76,12 +76,7 @@ def _num_within(segments: Sequence[SegmentTranslation], max_tokens: int | None) 
 def present(completion: Completion, envelope: Envelope) -> dict[str, Any]:
     """Return a whole completion in OpenAI's form."""
     message = {"role": "assistant", "content": completion.text, "refusal": None}
-    choice = {
-        "index": 0,
-        "message": message,
-        "finish_reason": completion.finish_reason,
-        "logprobs": None,
-    }
+    choice = {"index": 0, "message": message, "finish_reason": completion.finish_reason, "logprobs": None}
     return {**envelope.wrap("chat.completion", [choice]), "usage": completion.usage}
 
 

@@ -58,7 +58,7 @@ AFTER_SOURCE = " -\t\"'`*"
 ADDRESS = re.compile(
     r"\b(?:(?P<formal>(?i:formal|formally|polite|politely|formell\w*|förmlich\w*|höflich\w*|siezen?)|Sie-Form)"
     r"|(?P<informal>(?i:informal|informally|informell\w*|casual|duzen?|du-form)))\b"
-    r"|(?i:\b(?:use|using|with|verwende|benutze|mit|per)\s+|(?=[\"'`„“]))[\"'`„“]?(?:(?P<sie>Sie)|(?P<du>[Dd]u))\b",
+    r"|(?i:\b(?:use|using|with|verwende|benutze|mit|per)\s+|(?=[\"'`„“]))[\"'`„“]?(?:(?P<sie>Sie)|(?P<du>[Dd]u))\b"
 )
 """A form of address. `Sie` and `du` alone address the model itself, as in `Übersetzen Sie`."""
 
