@@ -62,12 +62,15 @@ class Authenticator:
             upload.authenticate(caller)
         return caller
 
+    async def authenticate_header(self, connection: Request, scope: Scope | None) -> Caller:
+        """Do the same for a key in a header."""
+        return await self.authenticate(connection, key_in_headers(connection), scope)
+
     async def authenticate_key(self, connection: Request, scope: Scope | None) -> Caller:
         """Do the same for a route that always requires a key, in a header."""
-        presented = key_in_headers(connection)
-        if not presented:
+        if not key_in_headers(connection):
             raise MissingKey
-        return await self.authenticate(connection, presented, scope)
+        return await self.authenticate_header(connection, scope)
 
     async def _identify(self, presented: str | None, *, accepts_any_key: bool) -> Caller:
         if not presented:

@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel
 
 from service.accounts.keys import ANONYMOUS, Caller, Scope
-from service.http.authentication import Authenticator, key_in_headers
+from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import media_type_of, read_json
 from service.http.request_bodies import Body, parsed, read_body
@@ -64,7 +64,7 @@ def json_route_for(authenticator: Authenticator, scope: Scope) -> type[JsonRoute
 
     class AuthenticatedRoute(JsonRoute):
         async def authenticate(self, connection: Request) -> Caller:
-            return await authenticator.authenticate(connection, key_in_headers(connection), scope)
+            return await authenticator.authenticate_header(connection, scope)
 
     return AuthenticatedRoute
 

@@ -6,7 +6,6 @@ DRAGOMAN_PORT=tcp://10.0.0.1:8000 and others, as Docker does for linked containe
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 
 LINK_NAME = re.compile(
@@ -31,38 +30,27 @@ def without_service_links(variables: Mapping[str, str | None]) -> dict[str, str 
     return {name: value for name, value in variables.items() if not is_link(name, value)}
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownVariable:
-    """A variable with the prefix that is no setting."""
-
-    name: str
-    """Printable name: a log is no place for control characters."""
-    nearest: str
-    """Name of the setting that is most like it, in lower case."""
-    is_similar: bool
-    """Whether it is so much like it that it is probably misspelt."""
-
-
 def nearest_setting(name: str, settings: Sequence[str]) -> str:
     """Return the name of the setting that is most like a name in lower case."""
     return get_close_matches(name, settings, n=1, cutoff=0)[0]
 
 
-def unknown_variables(
-    variables: Mapping[str, str], prefix: str, settings: Sequence[str]
-) -> list[UnknownVariable]:
-    """Return the variables with the prefix that are neither a setting nor a service link."""
+def unknown_variables(variables: Mapping[str, str], prefix: str, settings: Sequence[str]) -> dict[str, str]:
+    """Return the setting nearest to each variable with the prefix that is no setting and no service link."""
     known = [name.upper() for name in settings]
-    found = []
-    for key in sorted(variables):
-        name = key.upper().removeprefix(prefix)
-        if not key.upper().startswith(prefix) or name in known or LINK_NAME.fullmatch(name):
-            continue
-        nearest = nearest_setting(name.lower(), settings)
-        is_similar = bool(get_close_matches(name.lower(), [nearest], cutoff=SIMILAR))
-        variable = key if key.isprintable() else ascii(key)
-        found.append(UnknownVariable(variable, nearest, is_similar))
-    return found
+    names = {
+        key: key.upper().removeprefix(prefix) for key in sorted(variables) if key.upper().startswith(prefix)
+    }
+    return {
+        key: nearest_setting(name.lower(), settings)
+        for key, name in names.items()
+        if name not in known and not LINK_NAME.fullmatch(name)
+    }
+
+
+def _printable(variable: str) -> str:
+    """Return a name for a log, which is no place for control characters."""
+    return variable if variable.isprintable() else ascii(variable)
 
 
 def describe_misspelt(
@@ -70,9 +58,10 @@ def describe_misspelt(
 ) -> str:
     """Return which variables are probably misspelt settings of `security`; empty if there are none."""
     problems = [
-        f"{each.name} is not a setting; did you mean {prefix}{each.nearest.upper()}?"
-        for each in unknown_variables(variables, prefix, settings)
-        if each.is_similar and each.nearest in security
+        f"{_printable(key)} is not a setting; did you mean {prefix}{nearest.upper()}?"
+        for key, nearest in unknown_variables(variables, prefix, settings).items()
+        if nearest in security
+        and get_close_matches(key.upper().removeprefix(prefix).lower(), [nearest], cutoff=SIMILAR)
     ]
     return "; ".join([*problems, "correct the name, or remove the variable"] if problems else [])
 
@@ -83,11 +72,11 @@ def describe_ignored(variables: Mapping[str, str], prefix: str, settings: Sequen
     kept = without_service_links(given)
     known = [name.upper() for name in settings]
     typos = [
-        f"{each.name} (the nearest setting is {prefix}{each.nearest.upper()})"
-        for each in unknown_variables(given, prefix, settings)
+        f"{_printable(key)} (the nearest setting is {prefix}{nearest.upper()})"
+        for key, nearest in unknown_variables(given, prefix, settings).items()
     ]
     linked = [
-        key if key.isprintable() else ascii(key)
+        _printable(key)
         for key in sorted(given)
         if LINK_NAME.fullmatch(name := key.upper().removeprefix(prefix))
         and not (name in known and key in kept)

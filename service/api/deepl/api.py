@@ -4,11 +4,12 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
 
+from service.api.deepl.access import enter
 from service.api.deepl.documents import add_documents
 from service.api.deepl.glossaries import GlossaryAccess, add_glossaries, add_multilingual_glossaries
 from service.api.deepl.languages import add_languages, add_resources
 from service.api.deepl.memories import add_memories
-from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute, enter
+from service.api.deepl.responses import FORM, NEXT_ROOT, ROOT, DeepLRoute
 from service.api.deepl.schemas import errors_of
 from service.api.deepl.transfers import UPLOADS, add_transfers
 from service.api.deepl.translation import add_translation

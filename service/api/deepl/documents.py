@@ -9,9 +9,10 @@ from fastapi.responses import Response
 
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
+from service.api.deepl.access import enter
 from service.api.deepl.glossary_fields import read_glossary_ids
 from service.api.deepl.languages import are_variants
-from service.api.deepl.responses import ROOT, DeepLError, enter
+from service.api.deepl.responses import ROOT, DeepLError
 from service.api.deepl.translation import read_document_parameters, reject_unsupported_fields
 from service.api.readiness import require_ready
 from service.api.services import Services

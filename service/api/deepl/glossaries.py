@@ -7,6 +7,7 @@ from fastapi.responses import Response
 
 from dragoman.types import Pair
 from service.api.deepl import schemas
+from service.api.deepl.access import CREATED, NO_CONTENT, DeepLOwnerAccess
 from service.api.deepl.glossary_fields import (
     DictionaryReader,
     present_entries,
@@ -17,7 +18,6 @@ from service.api.deepl.glossary_fields import (
     to_tsv,
 )
 from service.api.deepl.languages import direct_pairs
-from service.api.deepl.owner_access import CREATED, NO_CONTENT, DeepLOwnerAccess
 from service.api.deepl.responses import NEXT_ROOT, ROOT
 from service.api.dictionaries import DICTIONARIES
 from service.api.languages import RoutesCache

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from pydantic import BeforeValidator, Field
 
 from dragoman.errors import UnsupportedPair
 from dragoman.routing.routes import Routes
 from service.api.deepl import schemas
-from service.api.deepl.responses import NEXT_ROOT, ROOT, enter
+from service.api.deepl.access import enter
+from service.api.deepl.responses import NEXT_ROOT, ROOT
 from service.api.deepl.schemas import ApiKey
 from service.api.languages import RoutesCache, english_name
 from service.api.services import Services
@@ -207,7 +207,7 @@ def add_languages(router: APIRouter, services: Services) -> None:
         DeepLLanguagesQuery,
         openapi.describe_route("List the languages", "The languages of one side", list[DeepLLanguage]),
     )
-    async def languages(connection: Request) -> Response:
+    async def languages(connection: Request) -> SafeJSONResponse:
         """Return the source languages, or the target ones if `type`, in the URL or in a form, is `target`."""
         _, fields = await enter(connection, services.authenticator, scope=None)
         is_target = fields.read(DeepLLanguagesQuery).type == TARGET
@@ -223,7 +223,7 @@ def add_languages(router: APIRouter, services: Services) -> None:
             request=openapi.request_of(query=schemas.UsageQuery),
         ),
     )
-    async def usage(connection: Request) -> Response:
+    async def usage(connection: Request) -> SafeJSONResponse:
         """Return the usage of the request's key. Months are calendar months in UTC."""
         caller, _ = await enter(connection, services.authenticator, scope=None)
         used = await run_in_thread(lambda: services.authenticator.accounts.usage(caller))
@@ -250,7 +250,7 @@ def add_resources(router: APIRouter, services: Services) -> None:
             request=openapi.request_of(query=ResourceLanguagesQuery),
         ),
     )
-    async def resource_languages(connection: Request) -> Response:
+    async def resource_languages(connection: Request) -> SafeJSONResponse:
         """Return each language with what the server offers for it."""
         _, fields = await enter(connection, services.authenticator, scope=None)
         resource = fields.read(ResourceLanguagesQuery).resource
@@ -264,7 +264,7 @@ def add_resources(router: APIRouter, services: Services) -> None:
             "List the resources", "The resources", list[LanguageResource], request=openapi.request_of()
         ),
     )
-    async def language_resources(connection: Request) -> Response:
+    async def language_resources(connection: Request) -> SafeJSONResponse:
         """Return the features of each resource, and which language of a pair needs them."""
         await enter(connection, services.authenticator, scope=None)
         return SafeJSONResponse(

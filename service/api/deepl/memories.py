@@ -9,9 +9,9 @@ from fastapi import APIRouter, Request
 from fastapi.responses import Response
 
 from service.api.deepl import memory_schemas, schemas
+from service.api.deepl.access import NO_CONTENT, DeepLOwnerAccess
 from service.api.deepl.glossary_fields import format_time
 from service.api.deepl.languages import REGIONAL_TARGETS
-from service.api.deepl.owner_access import NO_CONTENT, DeepLOwnerAccess
 from service.api.deepl.responses import NEXT_ROOT
 from service.api.services import Services
 from service.http import openapi

@@ -11,11 +11,8 @@ from fastapi.responses import JSONResponse, Response
 from fastapi.routing import APIRoute
 
 from dragoman.errors import InputError
-from service.accounts.keys import Caller, Scope
 from service.glossaries.errors import UnknownDictionary
-from service.http.authentication import Authenticator, authenticate_with_fields
 from service.http.errors import ApiError, ErrorForm, ErrorKind, to_api_error
-from service.http.fields import Fields
 
 ROOT = "/v2"
 NEXT_ROOT = "/v3"
@@ -152,37 +149,3 @@ def _with_deepl_names(problem: str) -> str:
     for ours, deepls in DEEPL_NAMES.items():
         problem = problem.replace(ours, deepls)
     return problem
-
-
-SCHEME = "deepl-auth-key "
-KEY_FIELD = "auth_key"
-
-
-def key_in_header(connection: Request) -> str | None:
-    """Return the key in `Authorization: DeepL-Auth-Key KEY`."""
-    authorization = connection.headers.get("authorization", "")
-    return authorization[len(SCHEME) :].strip() if authorization.lower().startswith(SCHEME) else None
-
-
-async def enter(
-    connection: Request, authenticator: Authenticator, scope: Scope | None
-) -> tuple[Caller, Fields]:
-    """Return the caller, by a key in the header or in a field, and all fields.
-
-    DeepL's clients always send a key. If the server requires none, it accepts any key.
-
-    Args:
-        connection: the request.
-        authenticator: checks the key and the rate limit.
-        scope: scope that the key needs; None if any key will do.
-
-    Raises:
-        AccountsError: see `Authenticator.authenticate`.
-        ApiError: the fields cannot be read.
-    """
-    return await authenticate_with_fields(
-        connection,
-        key_in_header(connection),
-        KEY_FIELD,
-        lambda key: authenticator.authenticate(connection, key, scope, accepts_any_key=True),
-    )

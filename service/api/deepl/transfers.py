@@ -25,9 +25,9 @@ from pydantic import TypeAdapter
 from dragoman.types import Pair
 from service.accounts.keys import Caller
 from service.api.deepl import memory_schemas
+from service.api.deepl.access import CREATED, DeepLOwnerAccess
 from service.api.deepl.glossary_fields import format_time
 from service.api.deepl.memories import MEMORIES, MEMORY_ID, describe_one
-from service.api.deepl.owner_access import CREATED, DeepLOwnerAccess
 from service.api.services import Services
 from service.formats.entries import FileFormatError
 from service.formats.isolation import RecordReader

@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 
 from dragoman import DecodingOptions
 from dragoman.types import Formality, Splitting
 from service.accounts.keys import Caller, Scope
 from service.api.deepl import schemas
+from service.api.deepl.access import enter
 from service.api.deepl.glossary_fields import read_glossary_ids, read_names
 from service.api.deepl.languages import are_variants, base_code
-from service.api.deepl.responses import ROOT, enter, read_id
+from service.api.deepl.responses import ROOT, read_id
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import Services
@@ -133,7 +133,7 @@ def add_translation(router: APIRouter, services: Services) -> None:
             "Translate texts", "The translations", schemas.DeepLTranslations, schemas.errors_of(*errors)
         ),
     )
-    async def translate(connection: Request) -> Response:
+    async def translate(connection: Request) -> SafeJSONResponse:
         """Translate each text on its own, in order; if any cannot be translated, the request fails."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)

@@ -3,7 +3,6 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
-from fastapi.responses import Response
 from fastapi.security import APIKeyHeader, APIKeyQuery
 
 from service.accounts.keys import Scope
@@ -62,7 +61,7 @@ def _add_translation(routes: APIRouter, services: Services, catalogues: Catalogu
             "Translate texts", "The translations, in the order of the texts", schemas.TranslationsResponse
         ),
     )
-    async def translate(connection: Request) -> Response:
+    async def translate(connection: Request) -> SafeJSONResponse:
         """Translate each text on its own; if any cannot be translated, the request fails and names it."""
         require_ready(translation_service.inference)
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
@@ -86,7 +85,7 @@ def _add_detection(routes: APIRouter, services: Services) -> None:
             schemas.DetectionsResponse,
         ),
     )
-    async def detect(connection: Request) -> Response:
+    async def detect(connection: Request) -> SafeJSONResponse:
         """Return which served language a text is in. No model runs, but characters are charged."""
         caller, fields = await enter(connection, services.authenticator, Scope.TRANSLATE)
         texts = read_texts(read(fields, schemas.GoogleDetectRequest).q)
@@ -103,7 +102,7 @@ def _add_languages(routes: APIRouter, services: Services, catalogues: CatalogueC
         schemas.GoogleLanguagesQuery,
         describe_route("List the languages", "The languages, by code", schemas.GoogleLanguagesResponse),
     )
-    async def languages(connection: Request) -> Response:
+    async def languages(connection: Request) -> SafeJSONResponse:
         """Return every language that is a source or a target of a model."""
         _, fields = await enter(connection, services.authenticator, scope=None)
         current = await catalogues.current()

@@ -12,7 +12,6 @@ from service.api.native.owner_access import CREATED, NO_CONTENT, READ_ERRORS, WR
 from service.api.services import Services
 from service.formats.isolation import RecordReader
 from service.http import openapi
-from service.http.authentication import key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse
 from service.http.fields import Fields, read_fields
 from service.memories.memory_service import MemoryService
@@ -187,7 +186,7 @@ def _add_suggestions(routes: APIRouter, services: Services) -> None:
     )
     async def create_suggestion(connection: Request) -> Response:
         """Store a correction in the caller's own memory `suggestions` of the language pair."""
-        caller = await authenticator.authenticate(connection, key_in_headers(connection), Scope.TRANSLATE)
+        caller = await authenticator.authenticate_header(connection, Scope.TRANSLATE)
         if services.settings.suggestions == "off":
             problem = "suggestions are off; the server's operator can set suggestions = on"
             raise ApiError(ErrorKind.FORBIDDEN, problem)

@@ -15,7 +15,6 @@ from service.api.languages import RoutesCache
 from service.api.model_list import ModelList, listed_models
 from service.api.services import Services
 from service.http import openapi
-from service.http.authentication import key_in_headers
 from service.http.errors import ErrorKind
 from service.http.fields import NoFields, read_url
 
@@ -214,7 +213,7 @@ def model_routes(services: Services) -> APIRouter:
         async def reload_models(connection: Request) -> ReloadResponse:
             """Scan the models' folders. Requests in progress finish with the models they began with."""
             if authenticator.accounts.requires_key:
-                await authenticator.authenticate(connection, key_in_headers(connection), Scope.ADMIN)
+                await authenticator.authenticate_header(connection, Scope.ADMIN)
             read_url(connection, NoFields)
             return present_reload(await services.watcher.look())
 

@@ -9,7 +9,7 @@ from fastapi import Request
 from service.accounts.keys import Caller, Scope
 from service.formats.isolation import RecordReader
 from service.http import openapi
-from service.http.authentication import Authenticator, key_in_headers
+from service.http.authentication import Authenticator
 from service.http.errors import ErrorKind
 from service.http.fields import Fields, NoFields, read_fields
 from service.http.validation import Model
@@ -44,9 +44,7 @@ class OwnerAccess:
 
     async def caller(self, connection: Request) -> Caller:
         """Return the caller, whose key has the scope for glossaries and memories."""
-        return await self._authenticator.authenticate(
-            connection, key_in_headers(connection), Scope.GLOSSARIES
-        )
+        return await self._authenticator.authenticate_header(connection, Scope.GLOSSARIES)
 
     async def find(self, connection: Request, find: Callable[[str | None], Result]) -> Result:
         """Return what `find` returns for the owner, on a thread."""

@@ -14,7 +14,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from service.server.telemetry import Telemetry
 from service.telemetry.spans import MAX_SEGMENTS, SpanTracing
-from service.telemetry.tracing_setup import TracingError
+from service.telemetry.tracing_setup import TracingError, open_tracing
 from tests.service.telemetry.conftest import Observe, failing, observed_engine, serve_one
 
 WORD = "Zwiebelfisch"

@@ -18,7 +18,7 @@ from service.api.native.jobs.request_fields import JSON_LINES, read_job_request,
 from service.api.native.owner_access import READ_ERRORS
 from service.glossaries.glossary_service import GlossaryService
 from service.http import openapi
-from service.http.authentication import Authenticator, key_in_headers
+from service.http.authentication import Authenticator
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import NoFields, read_url
 from service.http.file_names import attachment
@@ -137,7 +137,7 @@ class JobAuthenticator:
 
     async def authenticate(self, connection: Request) -> Caller:
         """Return the caller of a request; the key needs the scope for documents."""
-        return await self.authenticator.authenticate(connection, key_in_headers(connection), Scope.DOCUMENTS)
+        return await self.authenticator.authenticate_header(connection, Scope.DOCUMENTS)
 
     async def find(self, connection: Request) -> Job:
         """Return the caller's own job that the path names."""

@@ -1,4 +1,4 @@
-"""Access of the routes of glossaries and translation memories to requests of those who own these."""
+"""Access to requests: the caller by a key, the fields, and what the caller owns."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -7,9 +7,9 @@ from fastapi import Request
 from fastapi.responses import Response
 
 from service.accounts.keys import Caller, Scope
-from service.api.deepl.responses import KEY_FIELD, enter, read_id
+from service.api.deepl.responses import read_id
 from service.api.dictionaries import DICTIONARIES
-from service.http.authentication import Authenticator
+from service.http.authentication import Authenticator, authenticate_with_fields
 from service.http.fields import Fields, NoFields
 from service.http.validation import Model
 from service.work.threads import run_in_thread
@@ -17,6 +17,38 @@ from service.work.threads import run_in_thread
 CREATED, NO_CONTENT = 201, 204
 
 Result = TypeVar("Result")
+SCHEME = "deepl-auth-key "
+KEY_FIELD = "auth_key"
+
+
+def key_in_header(connection: Request) -> str | None:
+    """Return the key in `Authorization: DeepL-Auth-Key KEY`."""
+    authorization = connection.headers.get("authorization", "")
+    return authorization[len(SCHEME) :].strip() if authorization.lower().startswith(SCHEME) else None
+
+
+async def enter(
+    connection: Request, authenticator: Authenticator, scope: Scope | None
+) -> tuple[Caller, Fields]:
+    """Return the caller, by a key in the header or in a field, and all fields.
+
+    DeepL's clients always send a key. If the server requires none, it accepts any key.
+
+    Args:
+        connection: the request.
+        authenticator: checks the key and the rate limit.
+        scope: scope that the key needs; None if any key will do.
+
+    Raises:
+        AccountsError: see `Authenticator.authenticate`.
+        ApiError: the fields cannot be read.
+    """
+    return await authenticate_with_fields(
+        connection,
+        key_in_header(connection),
+        KEY_FIELD,
+        lambda key: authenticator.authenticate(connection, key, scope, accepts_any_key=True),
+    )
 
 
 class DeepLOwnerAccess:
