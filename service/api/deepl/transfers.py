@@ -6,13 +6,12 @@ A job is its id: a signed token with all that is known of it, so that every proc
 import base64
 import hashlib
 import hmac
-import json
 import re
 import time
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from tempfile import SpooledTemporaryFile
 from typing import Any, BinaryIO, cast
@@ -87,7 +86,7 @@ class TransferTokens:
 
     def make(self, transfer: Transfer) -> str:
         """Return the token of a transfer. Waits for the database."""
-        content = json.dumps(asdict(transfer), separators=(",", ":")).encode()
+        content = TRANSFER.dump_json(transfer)
         signed = content + self._signature(transfer.owner, content)
         return base64.urlsafe_b64encode(signed).decode().rstrip("=")
 

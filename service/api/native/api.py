@@ -3,7 +3,7 @@
 from fastapi import APIRouter
 
 from service.api.native.glossaries import GLOSSARY_PATHS, glossary_routes
-from service.api.native.jobs.routes import FORM_BYTES, PATH, JobAuthenticator, job_routes
+from service.api.native.jobs.routes import FORM_BYTES, PATH, job_routes
 from service.api.native.memories import MEMORY_PATHS, memory_routes
 from service.api.native.models import model_routes
 from service.api.native.texts import analysis_routes, text_routes
@@ -18,11 +18,8 @@ def native_api(services: Services) -> ApiDefinition:
     routes = APIRouter(prefix="/v1", generate_unique_id_function=operation_id)
     for part in PARTS:
         routes.include_router(part(services))
-    settings, streamed_paths = services.settings, dict[str, int]()
+    streamed_paths = dict[str, int]()
     if services.jobs is not None:
-        jobs = JobAuthenticator(
-            services.jobs, services.authenticator, services.glossaries, services.is_stopping
-        )
-        routes.include_router(job_routes(jobs, settings.max_job_bytes, settings.root_path))
-        streamed_paths[PATH] = settings.max_job_bytes + FORM_BYTES
+        routes.include_router(job_routes(services, services.jobs))
+        streamed_paths[PATH] = services.settings.max_job_bytes + FORM_BYTES
     return ApiDefinition(routes, document_paths=GLOSSARY_PATHS | MEMORY_PATHS, streamed_paths=streamed_paths)

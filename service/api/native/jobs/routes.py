@@ -1,7 +1,7 @@
 """The routes of `/v1/jobs`: create, list, follow, fetch, cancel and delete."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,9 +16,8 @@ from service.api.native.jobs import responses
 from service.api.native.jobs.events import MAX_STREAMS, job_events
 from service.api.native.jobs.request_fields import JSON_LINES, read_job_request, read_own_terms, receive
 from service.api.native.owner_access import READ_ERRORS
-from service.glossaries.glossary_service import GlossaryService
+from service.api.services import Services
 from service.http import openapi
-from service.http.authentication import Authenticator
 from service.http.errors import RETRY_AFTER, ApiError, ErrorKind, SafeJSONResponse, field_error
 from service.http.fields import NoFields, read_url
 from service.http.file_names import attachment
@@ -124,10 +123,8 @@ def file_responses(description: str, media_type: str) -> dict[int | str, dict[st
 class JobAuthenticator:
     """Authenticates callers, finds their jobs and accepts uploads, on one event loop."""
 
+    services: Services
     job_service: JobService
-    authenticator: Authenticator
-    glossaries: GlossaryService
-    is_stopping: Callable[[], bool]
     num_streams: ClientCounts = field(default_factory=ClientCounts)
     """Number of event streams of each client."""
 
@@ -137,7 +134,7 @@ class JobAuthenticator:
 
     async def authenticate(self, connection: Request) -> Caller:
         """Return the caller of a request; the key needs the scope for documents."""
-        return await self.authenticator.authenticate_header(connection, Scope.DOCUMENTS)
+        return await self.services.authenticator.authenticate_header(connection, Scope.DOCUMENTS)
 
     async def find(self, connection: Request) -> Job:
         """Return the caller's own job that the path names."""
@@ -150,17 +147,17 @@ class JobAuthenticator:
             raise UnknownJob
         return await run_storage_call(lambda: self.store.get(caller.key_id, job_id))
 
-    async def add(self, connection: Request, max_bytes: int) -> Job:
+    async def add(self, connection: Request) -> Job:
         """Receive a file and add a job for it. Errors have the form in which clients see them."""
         caller = await self.authenticate(connection)
         await run_storage_call(lambda: self.store.check_space(caller.key_id))
         async with self.job_service.folder() as folder:
-            received = await receive(connection, folder, max_bytes)
+            received = await receive(connection, folder, self.services.settings.max_job_bytes)
             sent = received.fields.read(responses.JobOptionsIn)
             job_request = read_job_request(sent, received.name)
             job_request = await self.job_service.apply_memory(job_request, caller)
             named = [] if job_request.glossary_id is None else [job_request.glossary_id]
-            terms = await find_terms(self.glossaries, caller, named, read_own_terms(sent))
+            terms = await find_terms(self.services.glossaries, caller, named, read_own_terms(sent))
             self.job_service.require_pair(job_request, terms)
             try:
                 upload = UploadedFile(received.path, job_request, terms=terms)
@@ -169,16 +166,17 @@ class JobAuthenticator:
                 raise field_error("file", error.problem) from error
 
 
-def job_routes(jobs: JobAuthenticator, max_bytes: int, root_path: str) -> APIRouter:
+def job_routes(services: Services, job_service: JobService) -> APIRouter:
     """Return all routes of `/v1/jobs`."""
+    jobs = JobAuthenticator(services, job_service)
     routes = APIRouter(tags=["jobs"], dependencies=openapi.WITH_KEY)
-    _add_upload_routes(routes, jobs, max_bytes, root_path)
+    _add_upload_routes(routes, jobs)
     _add_status_routes(routes, jobs)
     _add_result_routes(routes, jobs)
     return routes
 
 
-def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int, root_path: str) -> None:
+def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
     @routes.post(
         "/jobs",
         status_code=202,
@@ -194,8 +192,8 @@ def _add_upload_routes(routes: APIRouter, jobs: JobAuthenticator, max_bytes: int
         """Accept a form with the file and its options, or JSON lines with the options in the URL. The whole
         file is read before the response, so that one that cannot be translated is rejected at once.
         """
-        job = await jobs.add(connection, max_bytes)
-        return _respond(job, 202, {"Location": f"{root_path}/v1/jobs/{job.id}"})
+        job = await jobs.add(connection)
+        return _respond(job, 202, {"Location": f"{jobs.services.settings.root_path}/v1/jobs/{job.id}"})
 
     @routes.delete(
         ONE,
@@ -279,7 +277,7 @@ def _add_status_routes(routes: APIRouter, jobs: JobAuthenticator) -> None:
 async def _count_stream(jobs: JobAuthenticator, job: Job, client: str) -> AsyncIterator[bytes]:
     jobs.num_streams.add(client, 1)
     try:
-        async with aclosing(job_events(jobs.store, job, jobs.is_stopping)) as events:
+        async with aclosing(job_events(jobs.store, job, jobs.services.is_stopping)) as events:
             async for event in events:
                 yield event
     finally:
