@@ -11,6 +11,8 @@ from types import FrameType
 
 import typer
 
+from dragoman.providers import parse_providers
+from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
@@ -178,11 +180,10 @@ def _run_on_cluster(
         tuple(sorted({file.pair for file in job.files})),
         job.facts,
         job.options,
-        pivots=split_names(settings.pivots),
-        providers=settings.providers,
-        kernels=settings.kernels,
-        threads=settings.threads,
-        fallback_dir=settings.model_folders.bundled,
+        TranslatorOptions(
+            threads=settings.threads, providers=parse_providers(settings.providers), kernels=settings.kernels
+        ),
+        RouterOptions(pivots=split_names(settings.pivots), fallback_dir=settings.model_folders.bundled),
     )
     job_on_cluster = ClusterJob(job, engine, PartitionFolder(resources.directory.partitions_path), cluster)
     return run_on_ray(job_on_cluster, resources.journal, on_progress=on_progress, stop=resources.stop)

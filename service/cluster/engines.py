@@ -7,15 +7,14 @@ import re
 import socket
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from queue import Empty, Queue
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any, Protocol
 
 from dragoman.errors import DragomanError
-from dragoman.providers import Kernels, parse_providers
-from dragoman.routing.options import RouterOptions, TranslatorOptions
+from dragoman.routing.options import DEFAULT_ROUTER, DEFAULT_TRANSLATORS, RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.types import Pair
 from service.batch.entry_translator import translator_for
@@ -56,25 +55,16 @@ class RoutedEngine:
     facts: Mapping[str, str]
     """`translator_facts` of the driver process."""
     options: TranslationOptions
-    pivots: tuple[str, ...] = ()
-    providers: str = "cpu"
-    kernels: Kernels = "auto"
-    threads: int = 1
-    """Threads of one replica: as many as without a cluster, so that the translations are the same."""
-    fallback_dir: Path | None = None
-    """Folder whose bundles serve only what no other serves."""
+    translators: TranslatorOptions = DEFAULT_TRANSLATORS
+    """Options of the bundles, whose replicas have as many threads as without a cluster: translations are then
+    the same."""
+    routing: RouterOptions = DEFAULT_ROUTER
 
     @contextmanager
     def open(self, num_cpus: int) -> Iterator[TranslatorOf]:
         """Open the engine as `NodeEngine.open` does, with one replica for every `threads` CPUs."""
-        translators = TranslatorOptions(
-            replicas=max(1, num_cpus // self.threads),
-            threads=self.threads,
-            providers=parse_providers(self.providers),
-            kernels=self.kernels,
-        )
-        options = RouterOptions(pivots=self.pivots, fallback_dir=self.fallback_dir)
-        with Router.open(dict(self.models), translators=translators, options=options) as router:
+        translators = replace(self.translators, replicas=max(1, num_cpus // self.translators.threads))
+        with Router.open(dict(self.models), translators=translators, options=self.routing) as router:
             self._check(router, translators)
             yield lambda pair: translator_for(router, pair, self.options)
 

@@ -159,8 +159,8 @@ def test_a_node_opens_bundles_with_the_jobs_kernels_and_rejects_the_job_if_it_ha
     engine = RoutedEngine(MODELS, (PAIR,), facts(TranslatorOptions()), BATCH)
     with engine.open(1):
         pass
-    on_onnxruntime = facts(TranslatorOptions(kernels="onnxruntime"))
-    with RoutedEngine(MODELS, (PAIR,), on_onnxruntime, BATCH, kernels="onnxruntime").open(1):
+    onnxruntime = TranslatorOptions(kernels="onnxruntime")
+    with RoutedEngine(MODELS, (PAIR,), facts(onnxruntime), BATCH, onnxruntime).open(1):
         pass
     monkeypatch.setattr("dragoman.search_model.best_kernels", lambda: "")  # as without a compiler
 
