@@ -192,17 +192,6 @@ def _digest(content: bytes) -> str:
     return hashlib.blake2b(content, digest_size=DIGEST_SIZE_BYTES).hexdigest()
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionPlan:
-    """The partitions that a run must translate, and counts of what is done already."""
-
-    partitions: tuple[Path, ...]
-    num_done: int
-    """Entries that are in the journal; repeated entries count each time."""
-    num_failed: int
-    """Entries among these that could not be translated."""
-
-
 @dataclass(slots=True, eq=False)
 class Planner:
     """Writes partitions, with one at a time in memory."""
@@ -212,11 +201,14 @@ class Planner:
     folder: Path
     size: int
     stop: Event
-    _partitions: list[Path] = field(default_factory=list)
-    _num_done: int = 0
-    _num_failed: int = 0
+    partitions: list[Path] = field(default_factory=list)
+    """Partitions that the run must translate."""
+    num_done: int = 0
+    """Entries that are in the journal; repeated entries count each time."""
+    num_failed: int = 0
+    """Entries among these that could not be translated."""
 
-    def run(self, files: Sequence[JobFile]) -> PartitionPlan:
+    def run(self, files: Sequence[JobFile]) -> None:
         """Read all files and write partitions, each for one pair of languages.
 
         Raises:
@@ -228,8 +220,7 @@ class Planner:
         for pair, alike in by_pair(files).items():
             pending = self._pending(alike, pair)
             while entries := dict(islice(pending, self.size)):
-                self._partitions.append(write_partition(self.folder, len(self._partitions), pair, entries))
-        return PartitionPlan(tuple(self._partitions), self._num_done, self._num_failed)
+                self.partitions.append(write_partition(self.folder, len(self.partitions), pair, entries))
 
     def _pending(self, files: Sequence[JobFile], pair: Pair) -> Iterator[tuple[bytes, Entry]]:
         entries = (entry for file in files for entry in read_entries(file))
@@ -238,7 +229,7 @@ class Planner:
                 raise JobCancelled
             for key, entry, outcome in window:
                 if outcome is not None:
-                    self._num_done += 1
-                    self._num_failed += outcome.is_source
+                    self.num_done += 1
+                    self.num_failed += outcome.is_source
                 elif self.occurrences.add(key):
                     yield key, entry

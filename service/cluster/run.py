@@ -5,6 +5,7 @@ from the journal go to the cluster in partitions. The outcomes of a partition ar
 if this process is killed, and then part of the journal.
 """
 
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from service.batch.progress import BatchProgress, BatchReport, OnProgress
 from service.batch.run import BatchJob, begin, finish
 from service.cluster import ClusterOptions
 from service.cluster.engines import NodeEngine, connect, translate_partitions
-from service.cluster.partitions import PartitionFolder, PartitionPlan, Planner, read_outcomes
+from service.cluster.partitions import PartitionFolder, Planner, read_outcomes
 
 MAX_PARTITION_ENTRIES = 1024
 """Maximum entries of a partition: enough that engines seldom run empty, so few that a kill costs seconds."""
@@ -88,19 +89,21 @@ def _translate_pending(
     with closing(OccurrenceCounts()) as occurrences:
         size = cluster_job.partition_entries or choose_size(num_entries, cluster_job.cluster.workers)
         planner = Planner(journal, occurrences, cluster_job.folder.entries_path, size, stop)
-        plan = planner.run(cluster_job.job.files)
+        planner.run(cluster_job.job.files)
         merging = _OutcomeMerger(
-            journal, occurrences, on_progress, num_entries, plan.num_done, plan.num_failed
+            journal, occurrences, on_progress, num_entries, planner.num_done, planner.num_failed
         )
-        if plan.partitions:
-            _translate(cluster_job, plan, merging, stop)
+        if planner.partitions:
+            _translate(cluster_job, planner.partitions, merging, stop)
     return merging.num_translated
 
 
-def _translate(cluster_job: ClusterJob, plan: PartitionPlan, merging: "_OutcomeMerger", stop: Event) -> None:
+def _translate(
+    cluster_job: ClusterJob, partitions: Sequence[Path], merging: "_OutcomeMerger", stop: Event
+) -> None:
     with connect(cluster_job.cluster):
         results = translate_partitions(
-            plan.partitions, cluster_job.engine, cluster_job.folder.outcomes_path, cluster_job.cluster, stop
+            partitions, cluster_job.engine, cluster_job.folder.outcomes_path, cluster_job.cluster, stop
         )
         with closing(results):
             for path in results:

@@ -135,7 +135,8 @@ def test_each_distinct_entry_that_the_journal_lacks_is_in_one_partition(place: P
     place.partitions.prepare()
 
     with closing(OccurrenceCounts()) as occurrences:
-        plan = Planner(journal, occurrences, place.partitions.entries_path, 50, Event()).run(job.files)
+        plan = Planner(journal, occurrences, place.partitions.entries_path, 50, Event())
+        plan.run(job.files)
         partitions = [read_partition(path) for path in plan.partitions]
 
         assert [occurrences.of(_key(line)) for line in ("line 8", "line 7")] == [3, 0]
