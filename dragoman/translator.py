@@ -4,9 +4,11 @@ import reprlib
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from typing import Self, TypeVar, overload
 
 from dragoman.argument_types import checks_arguments
@@ -17,6 +19,7 @@ from dragoman.errors import InputError, TranslationCancelled
 from dragoman.loading import open_reading, open_tokenizers, scheduler_options
 from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest, request_of
 from dragoman.pipeline.pacing import cancelling_pause_of, pause_of
+from dragoman.pipeline.pending_translation import TextOutcome
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
 from dragoman.pipeline.resolution import RequestResolver
@@ -38,14 +41,14 @@ SCORING = DecodingOptions(length_penalty=1.0, return_alignment=True, return_toke
 READ_AHEAD_TEXTS = 512
 """Texts that `translate_many` has in progress at most, so that sources of like length meet in a batch."""
 READ_TOGETHER = 32
-"""Texts that it reads and encodes together."""
+"""Texts that it reads, encodes and answers together."""
 CANCEL_POLL_S = 0.4
 """Seconds between two calls of `is_cancelled` while a text is awaited."""
 QUEUE_SIZE = 4096
 """Segments of submitted texts that may wait."""
 
 Result = TypeVar("Result")
-Outcome = TypeVar("Outcome")
+Work = Callable[[], None]
 
 
 class Translator:
@@ -161,6 +164,7 @@ class Translator:
     def close(self) -> None:
         """End the threads; unfinished work fails with `TranslatorClosed`. Callbacks must not call this."""
         self._scheduler.close()
+        self._submitter.close()
 
     def __enter__(self) -> Self:
         return self
@@ -194,11 +198,15 @@ class Translator:
             InputError: for a single text that cannot be translated, or options beyond the model's limits.
             UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
+        if not isinstance(text, str):
+            return list(self.translate_many(text, EngineRequest(options, pair), max(1, len(text))))
         resolved = self._resolver.resolve(EngineRequest(options, pair))
-        if isinstance(text, str):
-            return _wait([self._submitter.submit(text, resolved, self._scheduler.enqueue)], Future.result)[0]
-        # All at once, so that sources of like length meet in a batch.
-        return _wait(self._submitter.submit_all(text, 0, resolved, self._scheduler.enqueue), _outcome)
+        work = SimpleQueue[Work]()
+        future = self._submitter.submit(text, resolved, self._scheduler.enqueue, work.put)
+        try:
+            return _run_until_done(future, work)
+        finally:  # an interrupt
+            future.cancel()
 
     @checks_arguments
     def translate_many(
@@ -222,25 +230,26 @@ class Translator:
         """
         request = request_of(request, JOB_REQUEST)
         resolved = self._resolver.resolve(request)
-        is_cancelled = request.is_cancelled or _never
-        in_progress: deque[Future[Translation]] = deque()
-        remaining, num_read, most = iter(texts), 0, min(read_ahead, READ_TOGETHER)
+        in_progress: deque[tuple[int, Future[list[TextOutcome]]]] = deque()
+        remaining, num_read, num_done = iter(texts), 0, 0
+        most, work = min(read_ahead, READ_TOGETHER), SimpleQueue[Work]()
         try:
             while some := list(islice(remaining, most)):
                 _check_texts(some, num_read)
                 pause = cancelling_pause_of(max(map(len, some)), request.is_cancelled)
-                in_progress += self._submitter.submit_all(
-                    some, num_read, resolved, self._scheduler.enqueue, pause
+                future = self._submitter.submit_all(
+                    some, num_read, resolved, self._scheduler.enqueue, work.put, pause
                 )
+                in_progress.append((len(some), future))
                 num_read += len(some)
-                while len(in_progress) > read_ahead - most:
-                    yield _outcome(in_progress[0], is_cancelled)
+                while num_read - num_done > read_ahead - most:
+                    num_done += in_progress[0][0]
+                    yield from _outcomes(in_progress[0][1], work, request.is_cancelled)
                     in_progress.popleft()
-            while in_progress:
-                yield _outcome(in_progress[0], is_cancelled)
-                in_progress.popleft()
+            for _, future in in_progress:
+                yield from _outcomes(future, work, request.is_cancelled)
         finally:  # the caller may stop before the end
-            for future in in_progress:
+            for _, future in in_progress:
                 future.cancel()
 
     @checks_arguments
@@ -264,7 +273,7 @@ class Translator:
             TranslatorClosed: the translator is closed.
         """
         resolved = self._resolver.resolve(request_of(request, DEFAULT_REQUEST))
-        return self._submitter.submit(text, resolved, self._scheduler.submit, pause_of(len(text)))
+        return self._submitter.submit(text, resolved, self._scheduler.submit, pause=pause_of(len(text)))
 
     @checks_arguments
     def score(
@@ -309,7 +318,12 @@ class Translator:
             Per source its hypotheses, best first.
         """
         resolved = self._resolver.resolve(EngineRequest(options, pair, Priority.JOB))
-        return _wait(self._submitter.search(sources, resolved, self._scheduler.enqueue), Future.result)
+        futures = self._submitter.search(sources, resolved, self._scheduler.enqueue)
+        try:
+            return [future.result() for future in futures]
+        finally:  # an error or an interrupt
+            for future in futures:
+                future.cancel()
 
 
 def _check_texts(texts: Iterable[object], first: int) -> None:
@@ -319,31 +333,25 @@ def _check_texts(texts: Iterable[object], first: int) -> None:
             raise TypeError(f"texts[{position}]: {type(text).__name__} {reprlib.repr(text)} is not str")
 
 
-def _never() -> bool:
-    return False
+def _run_until_done(
+    future: Future[Result], work: SimpleQueue[Work], is_cancelled: Callable[[], bool] | None = None
+) -> Result:
+    """Make translations on this thread until a future is done; return its result."""
+    while not future.done():
+        if is_cancelled is not None and is_cancelled():
+            raise TranslationCancelled
+        with suppress(Empty):
+            work.get(timeout=None if is_cancelled is None else CANCEL_POLL_S)()
+    return future.result()
 
 
-def _outcome(
-    future: Future[Translation], is_cancelled: Callable[[], bool] = _never
-) -> Translation | InputError:
-    while not is_cancelled():
-        try:
-            return future.result(None if is_cancelled is _never else CANCEL_POLL_S)
-        except InputError as error:
-            return error
-        except TimeoutError:
-            if future.done():  # a callback raised it
-                raise
-    raise TranslationCancelled
-
-
-def _wait(
-    futures: Sequence[Future[Result]], outcome_of: Callable[[Future[Result]], Outcome]
-) -> list[Outcome]:
-    """Return all outcomes; cancel the remaining futures after an error or an interrupt."""
-    try:
-        return [outcome_of(future) for future in futures]
-    except BaseException:
-        for future in futures:
-            future.cancel()
-        raise
+def _outcomes(
+    future: Future[list[TextOutcome]], work: SimpleQueue[Work], is_cancelled: Callable[[], bool] | None
+) -> Iterator[Translation | InputError]:
+    """Yield what texts that are done together have become; raise what is no error of a text."""
+    for outcome in _run_until_done(future, work, is_cancelled):
+        if is_cancelled is not None and is_cancelled():
+            raise TranslationCancelled
+        if isinstance(outcome, Exception) and not isinstance(outcome, InputError):
+            raise outcome
+        yield outcome

@@ -17,8 +17,8 @@ DEFAULT_DECODING = DecodingOptions()
 class EngineRequest:
     """Parameters of a text's translation, and callbacks.
 
-    Callbacks run on a thread of the engine: they must be quick and must not wait for the translator. What a
-    callback raises fails its text alone.
+    Callbacks run on a thread of the translator, or of its caller while it waits: they must be quick and must
+    not wait for the translator. What a callback raises fails its text alone.
     """
 
     options: DecodingOptions = DEFAULT_DECODING

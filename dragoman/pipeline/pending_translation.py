@@ -1,20 +1,29 @@
-"""Collect the segments of a submitted text, which arrive from several threads and in any order."""
+"""Collect the segments of submitted texts, which arrive from several threads and in any order."""
 
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from typing import TypeVar
+from functools import partial
+from typing import Generic, TypeVar
 
-from dragoman.decoding.options import SearchOptions
+from dragoman.errors import InputError
 from dragoman.pipeline.assembly import SegmentLocator, SegmentOutput, rejoin
-from dragoman.pipeline.preparation import SegmentInput
+from dragoman.pipeline.postprocessing import FoundSegment, Postprocessor
+from dragoman.pipeline.preparation import Input, PreparedText, SegmentInput
+from dragoman.pipeline.resolution import ResolvedRequest
+from dragoman.pipeline.segment_requests import Receive
 from dragoman.scheduling.segment_request import Outcome
 from dragoman.text.address import prevailing_form
-from dragoman.text.segmentation import SegmentedText
-from dragoman.types import FinishReason, Formality, Hypothesis, SegmentTranslation, Translation
+from dragoman.types import Formality, Translation
 
 Result = TypeVar("Result")
-MakePiece = Callable[[int, SegmentInput | FinishReason, Sequence[Hypothesis]], SegmentOutput]
+Run = Callable[[Callable[[], None]], object]
+"""Runs the making of translations later, on a thread that drives no device."""
+TextOutcome = Translation | Exception
+_Arrived = tuple[int, int, Input, Outcome]
+"""Positions of a text and of its segment, the input that was searched for, and what was found."""
+SearchAgain = Callable[[SegmentInput, Receive], None]
+"""Searches for a segment by another input."""
 
 
 def resolve(future: Future[Result], outcome: Result | Exception) -> bool:
@@ -28,112 +37,161 @@ def resolve(future: Future[Result], outcome: Result | Exception) -> bool:
     return True
 
 
-class PendingTranslation:
-    """Collects a text's segments and resolves its future."""
+class PendingTexts(Generic[Result]):
+    """Collects the segments of texts that share a future, and makes the translations when all are there.
+
+    Segments that callbacks are waiting for are made as they arrive.
+    """
 
     def __init__(
         self,
-        document: SegmentedText,
-        options: SearchOptions,
-        make_piece: MakePiece,
-        on_segment: Callable[[SegmentTranslation], object] | None,
-        search_again: Callable[[int, Formality], object] | None,
+        texts: Sequence[PreparedText | InputError],
+        resolved: ResolvedRequest,
+        postprocessor: Postprocessor,
+        run: Run,
+        combine: Callable[[list[TextOutcome]], Result | Exception],
+        search_again: SearchAgain,
     ) -> None:
-        """Wait for all segments.
+        """Wait for all segments; `start` makes it run.
 
         Args:
-            document: the text's segments and gaps.
-            options: options of the search.
-            make_piece: makes a segment's output from its position, its input and its hypotheses.
-            on_segment: see `EngineRequest`.
-            search_again: searches for a segment with another form of address; None if all may stay.
+            texts: errors are outcomes already.
+            resolved: the request.
+            postprocessor: makes segments' outputs.
+            run: see `Run`.
+            combine: makes the future's outcome of those of the texts.
+            search_again: called where a text has several forms of address.
         """
-        self.future: Future[Translation] = Future()
+        self.future: Future[Result] = Future()
         """Pending until it is done, so that it can be cancelled at any time."""
-        self._document = document
-        self._options = options
-        self._make_piece = make_piece
-        self._on_segment = on_segment
+        self._texts = [one if isinstance(one, InputError) else _PendingText(one, resolved) for one in texts]
+        self._resolved = resolved
+        self._postprocessor = postprocessor
+        self._run = run
+        self._combine = combine
         self._search_again = search_again
-        self._pieces: list[SegmentOutput | None] = [None] * len(document.segments)
-        self._num_reported = 0
-        self._locator = SegmentLocator(document, options)
-        self._is_settled = False
-        self._lock = threading.RLock()  # a callback may cancel its own text
+        self._num_missing = sum(len(one.sources) for one in texts if isinstance(one, PreparedText))
+        self._arrived: list[_Arrived] = []
+        self._is_running = True
+        """Whether a thread processes what arrives, or will."""
+        self._lock = threading.Lock()
 
-    def receiver(self, segment: int, source: SegmentInput) -> Callable[[Outcome], None]:
-        """Return what receives the outcome of a segment, on any thread.
+    def receiver(self, text: int, segment: int, source: Input) -> Callable[[Outcome], None]:
+        """Return what receives the outcome of a segment of a text, on any thread, by its input."""
+        return partial(self._receive, text, segment, source)
 
-        Args:
-            segment: its position.
-            source: the input that is searched for.
-        """
-
-        def receive(outcome: Outcome) -> None:
-            if isinstance(outcome, Exception):
-                self._settle(outcome)
-            else:
-                self.add(segment, source, outcome)
-
-        return receive
-
-    def add(
-        self, segment: int, source: SegmentInput | FinishReason, hypotheses: Sequence[Hypothesis]
-    ) -> None:
-        """Add a segment's hypotheses; with a reason instead of an input it is copied.
-
-        The last segment resolves the future.
-        """
+    def _receive(self, text: int, segment: int, source: Input, outcome: Outcome) -> None:
         with self._lock:
-            if self._is_settled or self.future.done():
+            self._arrived.append((text, segment, source, outcome))
+            self._num_missing -= 1
+            is_awaited = not self._num_missing or self._resolved.request.on_segment is not None
+            if self._is_running or not (is_awaited or isinstance(outcome, Exception)):
                 return
-            try:
-                self._pieces[segment] = self._make_piece(segment, source, hypotheses)
-                self._report()
-            except Exception as error:  # noqa: BLE001 -- a callback's or our own: it fails this text alone
-                self._settle(error)
+            self._is_running = True
+        self._run(self._process_all)
 
-    def resolve_if_complete(self) -> None:
-        """Resolve the future if no segment is missing, as in a text without letters."""
-        with self._lock:
-            if self._num_reported == len(self._pieces) and not self._is_settled:
-                self._settle(self._translation())
+    def start(self) -> None:
+        """Process what has arrived; what arrives later is processed by `run`."""
+        for number, text in enumerate(self._texts):
+            if isinstance(text, _PendingText):
+                self._report(number, text)
+        self._settle_if_complete()
+        self._process_all()
 
-    def _report(self) -> None:
-        """Call `on_segment` for the segments that are done, in order; resolve the future after the last.
+    def _process_all(self) -> None:
+        while True:
+            with self._lock:
+                arrived, self._arrived = self._arrived, []
+                if not arrived:
+                    self._is_running = False
+                    return
+            if not self.future.done():
+                self._process(arrived)
+                self._settle_if_complete()
+
+    def _process(self, arrived: Sequence[_Arrived]) -> None:
+        texts: dict[int, _PendingText] = {}
+        found: list[tuple[_PendingText, FoundSegment]] = []
+        for number, segment, source, outcome in arrived:
+            text = self._texts[number]
+            if isinstance(text, InputError) or text.outcome is not None:
+                continue
+            if isinstance(outcome, Exception):
+                text.outcome = outcome
+                continue
+            texts[number] = text
+            found.append((text, FoundSegment(text.prepared, segment, source, outcome)))
+        try:
+            pieces = self._postprocessor.pieces([one for _, one in found], self._resolved)
+        except Exception as error:  # noqa: BLE001 -- our own: it fails the text at fault alone
+            if len(arrived) == 1:
+                found[0][0].outcome = error
+            else:
+                for arrival in arrived:
+                    self._process([arrival])
+            return
+        for (text, one), piece in zip(found, pieces, strict=True):
+            text.pieces[one.position] = piece
+        for number, text in texts.items():
+            if text.outcome is None:
+                self._report(number, text)
+
+    def _report(self, number: int, text: "_PendingText") -> None:
+        """Call `on_segment` for the segments that are done, in order; make the translation after the last.
 
         A segment that addresses somebody is not done before all are, as their form of address is one.
         """
-        if self._search_again is not None and None not in self._pieces:
-            self._unify_forms(self._search_again)
-        while self._num_reported < len(self._pieces):
-            piece = self._pieces[self._num_reported]
-            if piece is None or (self._search_again is not None and piece.forms):
-                return
-            self._num_reported += 1
-            if self._on_segment is not None and not self.future.done():
-                self._on_segment(self._locator.present(piece))
-        self.resolve_if_complete()
+        try:
+            if text.may_have_other_forms and None not in text.pieces:
+                self._unify_forms(number, text)
+            on_segment = self._resolved.request.on_segment
+            while text.num_reported < len(text.pieces):
+                piece = text.pieces[text.num_reported]
+                if piece is None or (text.may_have_other_forms and piece.forms):
+                    return
+                text.num_reported += 1
+                if on_segment is not None and not self.future.done():
+                    on_segment(text.locator.present(piece))
+            text.outcome = text.translation(self._resolved)
+        except Exception as error:  # noqa: BLE001 -- a callback's or our own: it fails this text alone
+            text.outcome = error
 
-    def _unify_forms(self, search_again: Callable[[int, Formality], object]) -> None:
+    def _unify_forms(self, number: int, text: "_PendingText") -> None:
         """Search again for the segments that have another form of address than most."""
-        self._search_again = None
-        forms = [frozenset[Formality]() if piece is None else piece.forms for piece in self._pieces]
+        text.may_have_other_forms = False
+        forms = [frozenset[Formality]() if piece is None else piece.forms for piece in text.pieces]
         form = prevailing_form(forms)
         if form is None:
             return
         others = [index for index, own in enumerate(forms) if own - {form}]
         for index in others:
-            self._pieces[index] = None
-        for index in others:
-            search_again(index, form)
-
-    def _translation(self) -> Translation:
-        return rejoin(self._document, [piece for piece in self._pieces if piece is not None], self._options)
-
-    def _settle(self, outcome: Translation | Exception) -> None:
+            text.pieces[index] = None
         with self._lock:
-            if self._is_settled:
-                return
-            self._is_settled = True
-        resolve(self.future, outcome)
+            self._num_missing += len(others)
+        for index in others:
+            source = text.prepared.sources[index]
+            if isinstance(source, SegmentInput):
+                other = source.with_control(self._resolved.forms[form])
+                self._search_again(other, partial(self.receiver, number, index))
+
+    def _settle_if_complete(self) -> None:
+        outcomes = [text if isinstance(text, InputError) else text.outcome for text in self._texts]
+        complete = [outcome for outcome in outcomes if outcome is not None]
+        if len(complete) == len(outcomes) and not self.future.done():
+            resolve(self.future, self._combine(complete))
+
+
+class _PendingText:
+    """What has arrived of a text."""
+
+    def __init__(self, prepared: PreparedText, resolved: ResolvedRequest) -> None:
+        self.prepared = prepared
+        self.pieces: list[SegmentOutput | None] = [None] * len(prepared.sources)
+        self.num_reported = 0
+        self.locator = SegmentLocator(prepared.document, resolved.options)
+        self.may_have_other_forms = bool(resolved.forms)
+        self.outcome: TextOutcome | None = None
+
+    def translation(self, resolved: ResolvedRequest) -> Translation:
+        pieces = [piece for piece in self.pieces if piece is not None]
+        return rejoin(self.prepared.document, pieces, resolved.options)

@@ -2,6 +2,8 @@
 
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
+from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +12,7 @@ from dragoman.confidence import ConfidenceMap
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
-from dragoman.pipeline.preparation import IdsAround, PreparedText, SegmentInput
+from dragoman.pipeline.preparation import IdsAround, Input, PreparedText, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.reading.read_text import RewordedText, find_quote_spaces, without_quote_spaces
@@ -34,6 +36,17 @@ END_OF_SENTENCE = "</s>"
 """Text of the last token of a target."""
 
 
+class FoundSegment(NamedTuple):
+    """A segment and what was found for it."""
+
+    text: PreparedText
+    position: int
+    """Of the segment in the text."""
+    source: Input
+    """The input that was searched for, or the reason why the segment is copied."""
+    hypotheses: Sequence[Hypothesis]
+
+
 class Postprocessor:
     """Makes segment outputs from hypotheses. Safe to use from several threads."""
 
@@ -49,33 +62,23 @@ class Postprocessor:
         self._alignment = alignment
         self._confidence = confidence
 
-    def piece(
-        self,
-        text: PreparedText,
-        resolved: ResolvedRequest,
-        index: int,
-        source: SegmentInput | FinishReason,
-        found: Sequence[Hypothesis],
-    ) -> SegmentOutput:
-        """Return the output of a segment.
+    def pieces(self, found: Sequence[FoundSegment], resolved: ResolvedRequest) -> list[SegmentOutput]:
+        """Return the outputs of segments, whose hypotheses are decoded together."""
+        decoded = iter(self._target.decode([one.ids for each in found for one in each.hypotheses]))
+        return [self._piece(one, resolved, tuple(islice(decoded, len(one.hypotheses)))) for one in found]
 
-        Args:
-            text: the segment's text.
-            resolved: the request.
-            index: position of the segment.
-            source: the input that was searched for, or the reason why the segment is copied.
-            found: its hypotheses.
-        """
-        segment, options = text.document.segments[index], resolved.options
+    def _piece(self, one: FoundSegment, resolved: ResolvedRequest, targets: tuple[str, ...]) -> SegmentOutput:
+        """Return the output of a segment, whose hypotheses are these texts."""
+        text, index, source, found = one
+        segments, options = text.document.segments, resolved.options
+        segment, language = segments[index], text.pair.target
         wants_links, wants_tokens = options.return_alignment, options.return_tokens
         if isinstance(source, FinishReason):
             return SegmentOutput(
                 segment, 0, (), (), () if wants_links else None, () if wants_tokens else None, source
             )
-        targets = tuple(self._target.decode([hypothesis.ids for hypothesis in found]))
         if not options.target_prefix:
-            segments, language = text.document.segments, text.pair.target
-            targets = tuple(with_first_capital(target, language, segments, index) for target in targets)
+            targets = tuple([with_first_capital(target, language, segments, index) for target in targets])
         best = found[0]
         log_confidence = None
         if self._confidence is not None:
@@ -85,7 +88,7 @@ class Postprocessor:
         if best.reading is not None:
             links = self.links(source.text(segment), targets[0], source.around, best, source.spans)
         if source.read is not None:
-            targets, links = _in_capitals(source.read, targets, links, text.pair.target)
+            targets, links = _in_capitals(source.read, targets, links, language)
         if source.has_quote_spaces:
             targets, links = _without_quote_spaces(targets, links)
         if resolved.is_swiss:

@@ -1,13 +1,15 @@
 """Submit texts to the scheduler, segment by segment."""
 
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from operator import itemgetter
 from typing import TypeVar
 
 from dragoman.errors import InputError
+from dragoman.forking import renew_after_fork
 from dragoman.pipeline.pacing import never_pause
-from dragoman.pipeline.pending_translation import PendingTranslation, resolve
+from dragoman.pipeline.pending_translation import PendingTexts, Run, TextOutcome, resolve
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
@@ -17,7 +19,7 @@ from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.text.swiss import to_swiss
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.types import FinishReason, Formality, Hypothesis, SegmentTranslation, Translation
+from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
 
 Result = TypeVar("Result")
 
@@ -42,12 +44,30 @@ class TextSubmitter:
         self._target_tokenizer = target_tokenizer
         self._target_respeller = Respeller(target_tokenizer.word_cost)
         self._cancel = cancel
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin without a thread, as in a forked process."""
+        self._thread = ThreadPoolExecutor(1, "dragoman-results")
+
+    def close(self) -> None:
+        """End the thread once it has made the translations that it has begun."""
+        self._thread.shutdown(wait=False)
+
+    def _run(self, work: Callable[[], None]) -> None:
+        """Run work on the thread that makes translations; here when the translator is closed."""
+        try:
+            self._thread.submit(work)
+        except RuntimeError:
+            work()
 
     def submit(
         self,
         text: str,
         resolved: ResolvedRequest,
         enqueue: Enqueue,
+        run: Run | None = None,
         pause: Callable[[], None] = never_pause,
     ) -> Future[Translation]:
         """Submit a text.
@@ -56,6 +76,7 @@ class TextSubmitter:
             text: a text of any length.
             resolved: the request with the bundle's defaults.
             enqueue: takes the segments to search for; what it raises is raised.
+            run: makes the translation; None for a thread of this object.
             pause: called between pieces of work.
 
         Raises:
@@ -64,7 +85,7 @@ class TextSubmitter:
         [prepared] = self._prepare([text], None, resolved, pause)
         if isinstance(prepared, InputError):
             raise prepared
-        return self._submit(prepared, resolved, enqueue, pause)
+        return self._submit([prepared], resolved, enqueue, pause, run or self._run, itemgetter(0))
 
     def submit_all(
         self,
@@ -72,28 +93,21 @@ class TextSubmitter:
         first_item: int,
         resolved: ResolvedRequest,
         enqueue: Enqueue,
+        run: Run,
         pause: Callable[[], None] = never_pause,
-    ) -> list[Future[Translation]]:
-        """Submit texts that follow each other in a list; a text's InputError is its future's.
+    ) -> Future[list[TextOutcome]]:
+        """Submit texts that follow each other in a list; they are prepared, and done, together.
 
         Args:
             texts: of any length; they are encoded together.
             first_item: position of the first one in the list.
             resolved: the request with the bundle's defaults.
             enqueue: takes the segments of all texts; what it raises is raised.
+            run: makes the translations.
             pause: called between pieces of work.
         """
-        missing: list[SegmentRequest] = []
-        futures: list[Future[Translation]] = []
-        for prepared in self._prepare(texts, first_item, resolved, pause):
-            if isinstance(prepared, InputError):
-                rejected: Future[Translation] = Future()
-                rejected.set_exception(prepared)
-                futures.append(rejected)
-            else:
-                futures.append(self._submit(prepared, resolved, missing.extend, pause))
-        enqueue(missing)
-        return futures
+        prepared = self._prepare(texts, first_item, resolved, pause)
+        return self._submit(prepared, resolved, enqueue, pause, run, list)
 
     def _prepare(
         self,
@@ -114,50 +128,45 @@ class TextSubmitter:
 
     def _submit(
         self,
-        prepared: PreparedText,
+        texts: Sequence[PreparedText | InputError],
         resolved: ResolvedRequest,
         enqueue: Enqueue,
         pause: Callable[[], None],
-    ) -> Future[Translation]:
-        request, options = resolved.request, resolved.options
+        run: Run,
+        combine: Callable[[list[TextOutcome]], Result | Exception],
+    ) -> Future[Result]:
+        request = resolved.request
         made: list[SegmentRequest] = []
 
-        def search_again(index: int, form: Formality) -> None:
-            source = prepared.sources[index]
-            if isinstance(source, SegmentInput):
-                other = source.with_control(resolved.forms[form])
-                self._segment_requests.begin(other, resolved, made, partial(pending.receiver, index))
+        def search_again(source: SegmentInput, receive: Receive) -> None:
+            self._segment_requests.begin(source, resolved, made, receive)
 
-        pending = PendingTranslation(
-            prepared.document,
-            options,
-            partial(self._postprocessor.piece, prepared, resolved),
-            request.on_segment,
-            search_again if resolved.forms else None,
-        )
-        if request.on_segmented is not None:
-            request.on_segmented(prepared.document.segments)
+        pending = PendingTexts(texts, resolved, self._postprocessor, run, combine, search_again)
         missing: list[SegmentRequest] = []
         found: list[Callable[[], object]] = []
-        for index, source in enumerate(prepared.sources):
-            pause()
-            if isinstance(source, FinishReason):
-                found.append(partial(pending.add, index, source, ()))
+        for number, text in enumerate(texts):
+            if isinstance(text, InputError):
                 continue
-            segment, cached = self._segment_requests.search(
-                source, resolved, made, partial(pending.receiver, index)
-            )
-            if request.on_token is not None:
-                segment.on_step = self._on_step(index, request.on_token, source.read, resolved)
-            elif cached is not None:
-                found.append(partial(segment.on_done, cached))
-                continue
-            missing.append(segment)
+            if request.on_segmented is not None:
+                request.on_segmented(text.document.segments)
+            for index, source in enumerate(text.sources):
+                pause()
+                if isinstance(source, FinishReason):
+                    found.append(partial(pending.receiver(number, index, source), []))
+                    continue
+                segment, cached = self._segment_requests.search(
+                    source, resolved, made, partial(pending.receiver, number, index)
+                )
+                if request.on_token is not None:
+                    segment.on_step = self._on_step(index, request.on_token, source.read, resolved)
+                elif cached is not None:
+                    found.append(partial(segment.on_done, cached))
+                    continue
+                missing.append(segment)
         enqueue(missing)
         for notify in found:
             notify()
-        if not missing:
-            pending.resolve_if_complete()
+        pending.start()
         self._cancel_with(pending.future, made)
         return pending.future
 

@@ -44,6 +44,8 @@ class _Ids(Protocol):
 
     def decode(self, ids: list[int]) -> str: ...
 
+    def decode_all(self, ids: list[list[int]]) -> list[str]: ...
+
     def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]: ...
 
     def piece(self, index: int) -> str: ...
@@ -107,7 +109,10 @@ class Tokenizer:
         Raises:
             ValueError: an id is outside the vocabulary.
         """
-        return [self._decode_one(list(sequence)) for sequence in ids]
+        kept = [self._whole_characters(self._check_ids(list(sequence))) for sequence in ids]
+        if len(kept) < MIN_TOGETHER:
+            return [self._ids.decode(sequence) for sequence in kept]
+        return self._ids.decode_all(kept)
 
     def count(self, segment: str) -> int:
         """Return the number of tokens of a segment; raise the errors of `encode`."""
@@ -178,9 +183,10 @@ class Tokenizer:
             return "\N{REPLACEMENT CHARACTER}"
         return self._ids.piece(index).replace(_SPACE_SIGN, " ")
 
-    def _decode_one(self, ids: list[int]) -> str:
-        kept = self._whole_character_positions(self._check_ids(ids))
-        return self._ids.decode(ids if len(kept) == len(ids) else [ids[position] for position in kept])
+    def _whole_characters(self, ids: list[int]) -> list[int]:
+        if self._rare_ids.isdisjoint(ids):
+            return ids
+        return [ids[position] for position in self._whole_character_positions(ids)]
 
     def _check_ids(self, ids: list[int]) -> list[int]:
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
@@ -231,6 +237,10 @@ class _SentencePieceIds:
         text: str = self._processor.decode(ids)
         return text
 
+    def decode_all(self, ids: list[list[int]]) -> list[str]:
+        texts: list[str] = self._processor.decode(ids, num_threads=1)
+        return texts
+
     def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
         return _decode_with_offsets(self._processor, ids)
 
@@ -274,6 +284,9 @@ class _VocabularyFileIds:
         pieces = [self._pieces[index] for index in ids if index not in self._textless_ids]
         text: str = self._processor.decode_pieces(pieces)
         return text.replace(_SPACE_SIGN, " ").strip()
+
+    def decode_all(self, ids: list[list[int]]) -> list[str]:
+        return [self.decode(sequence) for sequence in ids]
 
     def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
         text_ids = [index for index in ids if index not in self._textless_ids]

@@ -130,6 +130,6 @@ def test_a_translated_text_leaves_nothing_to_the_collector_of_cycles(router: Rou
         "Future",
         "SegmentRequest",
         "PivotTranslation",
-        "PendingTranslation",
+        "PendingTexts",
         "RoutedTranslation",
     }
