@@ -41,7 +41,7 @@ def make_site(address: str, url: str, kinds: Collection[str] = ()) -> Site:
         ordinary, hostile = (KeyStore(database).create(options, now) for _ in range(2))
         if not MEMORY_KINDS.isdisjoint(kinds):
             pairs = [SegmentPair(source, "x") for source in alike_sources(NUM_PAIRS)]
-            MemoryStore(database).add(hostile.key.id, "x", Pair("de", "en"), pairs, now)
+            MemoryStore(database).add(hostile.key.id, "x", Pair("de", "en"), pairs)
     return Site(address, ordinary.presented, hostile.presented)
 
 

@@ -4,6 +4,7 @@ import gc
 import json
 import random
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,12 @@ import sentencepiece
 
 from export.huggingface.fast import read_fast
 from export.huggingface.sentencepiece_rebuild import SPACES, rebuild_model
-from tests.imports.huggingface.conftest import made
 from tests.imports.huggingface.loading import load, problems_of
 from tests.imports.huggingface.make_models import edit_json, english, german, write_mbart, write_nllb
 from tests.imports.huggingface.make_t5 import MODEL as T5_MODEL
 from tests.imports.huggingface.make_t5 import original_tokenizer, write_t5
 from tests.imports.huggingface.odd_lines import odd_lines
+from tests.made_once import make_once
 from tests.pieces import train_sentencepiece
 
 Copy = Callable[[Path], Path]
@@ -29,7 +30,7 @@ LINES = odd_lines(german() + english(), 2000, seed=8)
 @pytest.fixture(scope="session")
 def saved_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of NLLB, as `transformers` 5 leaves it."""
-    return made(tmp_path_factory, write_nllb, form="fast")
+    return make_once(tmp_path_factory, "nllb-fast", partial(write_nllb, form="fast"))
 
 
 def processor(path: Path) -> sentencepiece.SentencePieceProcessor:
