@@ -35,9 +35,9 @@ from service.batch.files import (
 from service.batch.journal import Journal, look_up
 from service.batch.pending_entries import ChunkLimits, PendingEntriesPass, TranslatorOf
 from service.batch.progress import BatchReport, OnProgress
-from service.formats.entries import Entry
+from service.formats.entries import Entry, TargetText
 from service.formats.isolation import IsolatedFormat
-from service.formats.review_marks import ReviewMarks, TargetText
+from service.formats.review_marks import ReviewMarks
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
 from service.translation.options import BATCH, OnFailure, TranslationOptions

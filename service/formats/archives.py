@@ -11,10 +11,9 @@ from pathlib import PurePosixPath
 from typing import IO, BinaryIO
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileFormatError, FileOptions, TargetText
 from service.formats.inline_runs import TextRun, entries_in, fill_runs
 from service.formats.parts import TextPart, TextUnit, Unit, end, entries_of, joined, written
-from service.formats.review_marks import TargetText
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import with_units, xml_encoder, xml_units
 from service.text.tokens import InlineItem
@@ -270,10 +269,7 @@ class ParagraphFormat:
         return element.raw if element.name in self.left_alone else self._outer(element, write)
 
     def _outer(self, element: Element, write: WriteNested) -> str:
-        inner = [
-            self.written(node, write) if isinstance(node, Element) else node.raw for node in element.nodes
-        ]
-        return f"{element.open}{''.join(inner)}{element.close}"
+        return element.rewritten({id(child): self.written(child, write) for child in element.elements})
 
     def _nested(self, element: Element) -> Iterator[Element]:
         for child in element.elements:

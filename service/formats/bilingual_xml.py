@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 from typing import IO
 
-from service.formats.entries import FileFormatError
+from service.formats.entries import FileFormatError, TargetText
 from service.formats.inline_runs import (
     TextRun,
     enclosed,
@@ -25,7 +25,7 @@ from service.formats.inline_runs import (
 )
 from service.formats.language_tags import check_target, matches_language
 from service.formats.parts import TextPart, TextUnit, Unit, joined
-from service.formats.review_marks import TOOL, TargetText, confidence_of, origin_of
+from service.formats.review_marks import TOOL, confidence_of, origin_of
 from service.formats.xml_tree import XML_NAMESPACE, Chars, Element, Miscellaneous, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.outcome import TextOrigin
@@ -175,11 +175,8 @@ class TmxFormat(XmlFormat):
 
 def _insert_variant(unit: Element, variant: str) -> str:
     """Return the unit with a variant added after its last one, with the same white space before it."""
-    last = unit.nodes.index(unit.children("tuv")[-1])
-    nodes = [node.raw for node in unit.nodes]
-    return "".join(
-        [unit.open, *nodes[: last + 1], unit.space_before(last), variant, *nodes[last + 1 :], unit.close]
-    )
+    last = unit.children("tuv")[-1]
+    return unit.rewritten({id(last): f"{last.raw}{unit.space_before(last)}{variant}"})
 
 
 _CONTAINERS = frozenset(["g", "mrk", "pc", "hi"])
@@ -358,26 +355,17 @@ def _target_unit(parent: Element, location: str, unit: Element) -> TextUnit | No
             return parent.raw
         inner = write_segment(found, texts)
         start_tag = targets[0].bare_tag if targets else f"<{source.prefix}target"
-        opened, note = parent.open, ""
+        note = ""
         if is_first:
             start_tag = with_state(start_tag, 1, texts)
             note = confidence_note(source.prefix, texts)
-        else:
-            opened = f"{with_state(parent.bare_tag, 2, texts)}>"
         target = f"{start_tag}>{inner}</{source.prefix}target>{note}"
-        return f"{opened}{''.join(_nodes(parent, target))}{parent.close}"
+        last = (parent.children("seg-source") or parent.children("source"))[-1]
+        written = parent.rewritten(
+            {id(one): target for one in targets}
+            or {id(last): f"{last.raw}{parent.space_before(last)}{target}"}
+        )
+        opened = parent.open if is_first else f"{with_state(parent.bare_tag, 2, texts)}>"
+        return f"{opened}{written[len(parent.open) :]}"
 
     return Unit(entries, render)
-
-
-def _nodes(parent: Element, target: str) -> Iterator[str]:
-    """Yield the content of a unit, with the target in place of the existing one or after the source."""
-    has_target = bool(parent.children("target"))
-    after = (parent.children("seg-source") or parent.children("source"))[-1]
-    for i, node in enumerate(parent.nodes):
-        if isinstance(node, Element) and node.local == "target" and node.name.uri == parent.name.uri:
-            yield target
-            continue
-        yield node.raw
-        if node is after and not has_target:
-            yield parent.space_before(i) + target

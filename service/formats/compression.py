@@ -3,7 +3,6 @@
 The compressed bytes depend on the content alone: they include no name and no time.
 """
 
-import gzip
 import io
 import shutil
 import tempfile
@@ -15,9 +14,8 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 
 import zstandard
 
-from service.formats.entries import Entry, FileFormat, FileFormatError
+from service.formats.entries import Entry, FileFormat, FileFormatError, TargetText
 from service.formats.parts import ChunkReader
-from service.formats.review_marks import TargetText
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -32,7 +30,11 @@ GZIP_LEVEL = 6
 ZSTANDARD_LEVEL = 3
 
 _BUFFER_BYTES = 2**17
-_ZSTANDARD_INPUT_BYTES = 2**10  # a block of a few bytes may unpack to 128 KiB
+_INPUT_BYTES = 2**10  # a block of a few bytes may unpack to 128 KiB
+_GZIP = 16 + zlib.MAX_WBITS
+"""Value by which zlib reads and writes gzip."""
+_FILLING = b"\0"
+"""Bytes that may fill up a gzip file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +56,8 @@ class CompressedFormat:
 
     def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
-        with self._open_decompressed(source) as plain, _open_compressor(self.suffix, target) as packing:
-            self.inner.write(plain, texts, packing)
+        with self._open_decompressed(source) as plain, _CompressingWriter(self.suffix, target) as packing:
+            self.inner.write(plain, texts, cast("BinaryIO", packing))
 
     @contextmanager
     def _open_decompressed(self, source: BinaryIO) -> Iterator[BinaryIO]:
@@ -72,86 +74,62 @@ class CompressedFormat:
                 yield cast("BinaryIO", whole)
 
 
-class _CountingReader:
-    """A source that counts the bytes read from it."""
-
-    def __init__(self, source: BinaryIO) -> None:
-        self.size_bytes = 0
-        self._source = source
-
-    def read(self, size: int = -1) -> bytes:
-        chunk = self._source.read(size)
-        self.size_bytes += len(chunk)
-        return chunk
-
-
 def _decompressed(source: BinaryIO, suffix: str, max_bytes: int | None) -> Iterator[bytes]:
     """Yield the unpacked content of a file; raise FileFormatError for damage and beyond a limit."""
-    counted = _CountingReader(source)
-    size_bytes = 0
+    packed_bytes = size_bytes = 0
+    frame: zlib._Decompress | zstandard.ZstdDecompressionObj | None = None
     try:
-        for chunk in _gzip_chunks(counted) if suffix == ".gz" else _zstandard_chunks(counted):
-            size_bytes += len(chunk)
-            if size_bytes > MIN_RATIO_CHECK_BYTES and size_bytes > MAX_RATIO * counted.size_bytes:
-                raise FileFormatError(
-                    f"it unpacks to more than {MAX_RATIO} times its size; "
-                    "if this is intended, unpack it first"
-                )
-            if max_bytes is not None and size_bytes > max_bytes:
-                raise FileFormatError(
-                    f"it unpacks to more than {max_bytes:,} bytes; split it, or unpack it first"
-                )
-            yield chunk
-    except (EOFError, gzip.BadGzipFile, zlib.error, zstandard.ZstdError) as error:
+        while packed := source.read(_INPUT_BYTES):
+            packed_bytes += len(packed)
+            packed = packed.lstrip(_FILLING) if frame is None and size_bytes else packed
+            while packed:
+                frame = frame or _frame(suffix)
+                chunk = frame.decompress(packed)
+                size_bytes += len(chunk)
+                if size_bytes > MIN_RATIO_CHECK_BYTES and size_bytes > MAX_RATIO * packed_bytes:
+                    raise FileFormatError(
+                        f"it unpacks to more than {MAX_RATIO} times its size; "
+                        "if this is intended, unpack it first"
+                    )
+                if max_bytes is not None and size_bytes > max_bytes:
+                    raise FileFormatError(
+                        f"it unpacks to more than {max_bytes:,} bytes; split it, or unpack it first"
+                    )
+                yield chunk
+                packed = frame.unused_data.lstrip(_FILLING) if frame.eof else b""
+                frame = None if frame.eof else frame
+        if frame is not None:
+            raise EOFError("a frame is truncated")  # noqa: TRY301 -- one message for all damage
+    except (EOFError, zlib.error, zstandard.ZstdError) as error:
         raise FileFormatError(
             f"it cannot be unpacked beyond {size_bytes:,} bytes: {error}; it is damaged or cut"
         ) from error
 
 
-def _gzip_chunks(source: _CountingReader) -> Iterator[bytes]:
-    with gzip.GzipFile(fileobj=cast("BinaryIO", source), mode="rb") as unpacking:
-        while chunk := unpacking.read(_BUFFER_BYTES):
-            yield chunk
+def _frame(suffix: str) -> "zlib._Decompress | zstandard.ZstdDecompressionObj":
+    return zlib.decompressobj(_GZIP) if suffix == ".gz" else zstandard.ZstdDecompressor().decompressobj()
 
 
-def _zstandard_chunks(source: _CountingReader) -> Iterator[bytes]:
-    """Yield the content of frames; the library's own reader accepts a truncated file as complete."""
-    frame: zstandard.ZstdDecompressionObj | None = None
-    while packed := source.read(_ZSTANDARD_INPUT_BYTES):
-        while packed:
-            frame = frame or zstandard.ZstdDecompressor().decompressobj()
-            yield frame.decompress(packed)
-            packed = frame.unused_data if frame.eof else b""
-            frame = None if frame.eof else frame
-    if frame is not None:
-        raise EOFError("a frame is truncated")
+class _CompressingWriter(io.RawIOBase):
+    """A sequential output file whose content is compressed; closing it leaves the target open."""
 
-
-class _NonSeekableWriter(io.RawIOBase):
-    """A sequential output file that reports that it cannot seek.
-
-    gzip's own claims that it can, and that of Zstandard tells the position in the packed bytes.
-    """
-
-    def __init__(self, target: gzip.GzipFile | zstandard.ZstdCompressionWriter) -> None:
+    def __init__(self, suffix: str, target: BinaryIO) -> None:
         super().__init__()
         self._target = target
+        self._packing = (
+            zlib.compressobj(GZIP_LEVEL, wbits=_GZIP)
+            if suffix == ".gz"
+            else zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True).compressobj()
+        )
 
     def writable(self) -> bool:
         return True
 
     def write(self, data: "ReadableBuffer", /) -> int:
-        return self._target.write(memoryview(data))
+        self._target.write(self._packing.compress(bytes(data)))
+        return memoryview(data).nbytes
 
-
-@contextmanager
-def _open_compressor(suffix: str, target: BinaryIO) -> Iterator[BinaryIO]:
-    """Return a file that compresses what is written to it; closing it leaves the target open."""
-    packing: gzip.GzipFile | zstandard.ZstdCompressionWriter
-    if suffix == ".gz":
-        packing = gzip.GzipFile(filename="", fileobj=target, mode="wb", compresslevel=GZIP_LEVEL, mtime=0)
-    else:
-        compressor = zstandard.ZstdCompressor(level=ZSTANDARD_LEVEL, write_checksum=True)
-        packing = compressor.stream_writer(target, closefd=False)
-    with packing:
-        yield cast("BinaryIO", _NonSeekableWriter(packing))
+    def close(self) -> None:
+        if not self.closed:
+            self._target.write(self._packing.flush())
+        super().close()

@@ -7,7 +7,10 @@ Stateful and obsolete encodings are left out.
 
 import codecs
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+
+from service.formats.entries import FileFormatError
 
 UTF_8 = "utf-8"
 BYTE_ORDER_MARKS = (
@@ -57,18 +60,21 @@ _TEXT_CODECS = frozenset(
 _WIDE_CODECS = ("utf-16", "utf-32")
 
 
-def codec_of_label(label: str) -> str | None:
-    """Return the codec of a text encoding that a file declares in ASCII; None for any other label.
+def codec_of_label(label: str, declares: str = "it declares") -> str:
+    """Return the codec of a text encoding that a file declares in ASCII.
 
     Python also has codecs that compress, fail or take quadratic time.
+
+    Raises:
+        FileFormatError: the label is another one.
     """
-    try:
+    with suppress(LookupError):
         codec = codecs.lookup(label).name
-    except LookupError:
-        return None
-    if codec.startswith(_WIDE_CODECS):
-        return UTF_8  # a declaration that was readable as ASCII is in neither
-    return codec if codec in _TEXT_CODECS else None
+        if codec in _TEXT_CODECS:
+            return codec
+        if codec.startswith(_WIDE_CODECS):
+            return UTF_8  # a declaration that was readable as ASCII is in neither
+    raise FileFormatError(f"{declares} the encoding {label[:40]!r}, which is unknown; save it in UTF-8")
 
 
 _LABELS = {

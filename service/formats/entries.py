@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from service.errors import ServiceError
-from service.formats.review_marks import TargetText
 from service.text.marked_text import Mark, MarkedText, Object
+from service.text.outcome import TextOrigin
 
 
 class FileFormatError(ServiceError):
@@ -40,6 +40,21 @@ class Entry:
 def entry_of(marked: MarkedText, location: str, *, is_message: bool = False) -> Entry:
     """Return the entry of a text."""
     return Entry(marked.text, location, is_message, marked.marks, marked.objects)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetText:
+    """The text for an entry, and what a file may say about it to reviewers."""
+
+    marked: MarkedText
+    origin: TextOrigin | None = None
+    """Origin that a mark names; None for no mark."""
+    confidence: float | None = None
+    """None if it is not to be written."""
+
+    @property
+    def text(self) -> str:
+        return self.marked.text
 
 
 @dataclass(frozen=True, slots=True)

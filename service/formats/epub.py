@@ -14,11 +14,10 @@ from urllib.parse import unquote, urlsplit
 from zipfile import ZipFile
 
 from service.formats.archives import ArchiveFormat, XmlMember, member_elements
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileFormatError, FileOptions, TargetText
 from service.formats.inline_runs import collapse_space, token_blocks
 from service.formats.language_tags import matches_language, replace_language_tags
 from service.formats.parts import TextFormat, TextPart, Unit, decode, encode, joined
-from service.formats.review_marks import TargetText
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import encoding_of, xml_units
 from service.text.escaping import escape_xml

@@ -12,13 +12,13 @@ from itertools import accumulate
 from typing import BinaryIO
 
 from service.formats.encodings import CODECS_BY_LABEL, UTF_8, FileEncoding, encoding_from_mark
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileFormatError, FileOptions, TargetText
 from service.formats.inline_runs import token_blocks, without_cut_elements
 from service.formats.language_tags import replace_language_tags
 from service.formats.parts import TextPart, end, entries_of, written
-from service.formats.review_marks import TargetText
-from service.formats.template_tags import TemplateTag, fill, find_template_tags
+from service.formats.template_tags import TemplateTag, find_template_tags
 from service.text.html_tokens import html_tokens
+from service.text.marked_text import fill
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.tokens import InlineItem, TokenKind
 

@@ -8,15 +8,14 @@ from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
-from service.formats.entries import Entry, FileFormatError, entry_of
+from service.formats.entries import Entry, FileFormatError, TargetText, entry_of
 from service.formats.parts import TextPart, TextUnit, Unit
-from service.formats.review_marks import TargetText
 from service.text.escaping import escape, escape_xml
 from service.text.icu_parser import has_branches
 from service.text.marked_text import MarkedText, pair_nesting
 from service.text.options import MarkupLanguage
 from service.text.reading import ReadText, read_items, translated_items
-from service.text.tokens import InlineItem, TokenKind
+from service.text.tokens import InlineItem, TokenKind, join_empty_elements
 
 _SPACES = re.compile(r"[\t\n\f\r ]+")
 
@@ -139,18 +138,7 @@ def pair_halves(items: Sequence[InlineItem]) -> list[InlineItem]:
     for i, partner in pair_nesting(halves).items():
         if items[i].note is not None and items[i].kind not in {TokenKind.OPEN, TokenKind.CLOSE}:
             result[i] = replace(items[i], kind=TokenKind.OPEN if i < partner else TokenKind.CLOSE, note=None)
-    return _replace_empty_elements(result)
-
-
-def _replace_empty_elements(items: Sequence[InlineItem]) -> list[InlineItem]:
-    """Turn empty elements into points."""
-    kept: list[InlineItem] = []
-    for item in items:
-        if item.kind is TokenKind.CLOSE and kept and kept[-1].kind is TokenKind.OPEN:
-            kept[-1] = InlineItem(TokenKind.POINT, raw=kept[-1].raw + item.raw)
-        else:
-            kept.append(item)
-    return kept
+    return join_empty_elements(result, TokenKind.POINT)
 
 
 def without_cut_elements(items: Iterable[InlineItem]) -> list[InlineItem]:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from service.formats.entries import Entry, FileFormatError
+from service.formats.entries import Entry, FileFormatError, TargetText
 from service.formats.frames import (
     FrameKind,
     ReaderTask,
@@ -28,7 +28,7 @@ from service.formats.frames import (
 )
 from service.formats.limits import COSTLY_CPU_S, apply_limits
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText, unpack_text
+from service.formats.review_marks import unpack_text
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer

@@ -20,7 +20,7 @@ from pathlib import Path
 from threading import Event
 from typing import BinaryIO
 
-from service.formats.entries import Entry, FileFormat, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileFormat, FileFormatError, FileOptions, TargetText
 from service.formats.frames import (
     FrameKind,
     ReaderTask,
@@ -33,7 +33,7 @@ from service.formats.frames import (
 )
 from service.formats.limits import COSTLY_CPU_S, FileLimitError, FileLimits
 from service.formats.records import Record, RecordKind, parse_records
-from service.formats.review_marks import TargetText, pack_text
+from service.formats.review_marks import pack_text
 
 _MODULE = "service.formats.isolated_reader"
 _PACKAGES = Path(__file__).parents[2]

@@ -5,11 +5,11 @@ The rest of a line stays byte for byte: other keys, their order, spacing, and th
 
 import json
 from collections.abc import Iterator
-from itertools import count
+from functools import partial
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.json_values import JsonScanner
+from service.formats.json_values import JsonNotation, JsonParser, JsonValue, join_names
 from service.formats.lines import Line, read_lines
 from service.formats.messages import check_unicode
 from service.formats.parts import BytesFormat, Part, slot
@@ -44,12 +44,13 @@ class JsonLinesFormat(BytesFormat):
             walk = _LineParser(line.text, line.number, frozenset(self._keys))
             start = walk.skip_space(0)
             walk.expect(start, "{", "an object")
-            end = walk.parse_object(start, "", "", MAX_DEPTH)
-            walk.check_end(end, "each line must have exactly one object")
+            root = walk.parse_value(start, MAX_DEPTH + 1)
+            walk.check_end(root.end, "each line must have exactly one object")
+            found = list(walk.parts(root, "", ""))
             missing -= walk.seen
             if first_keys is None:
-                first_keys = tuple(walk.top_keys)
-            yield from _line_parts(line, walk.found)
+                first_keys = tuple(member.name for member in root.members or ())
+            yield from _line_parts(line, found)
         if missing and first_keys is not None:
             names = ", ".join(key for key in self._keys if key in missing)
             raise FileFormatError(
@@ -58,73 +59,51 @@ class JsonLinesFormat(BytesFormat):
             )
 
 
-class _LineParser(JsonScanner):
-    """A single pass over one line."""
+class _LineParser(JsonParser):
+    """A single pass over one line, which opens what may hold the requested keys."""
 
     def __init__(self, line: str, number: int, keys: frozenset[str]) -> None:
         super().__init__(line, _DECODER)
-        self.found: list[tuple[int, int, Part]] = []
-        """Strings to translate, with where each begins and ends."""
         self.seen: set[str] = set()
         """Requested keys that the line has, with any value."""
-        self.top_keys: list[str] = []
         self._number = number
         self._keys = keys
         self._prefixes = frozenset(
-            key[:at] for key in keys for at, character in enumerate(key) if character == "."
+            ["", *(key[:at] for key in keys for at, character in enumerate(key) if character == ".")]
         )
 
     def error(self, at: int, problem: str) -> FileFormatError:
         return FileFormatError(f"line {self._number} is not a JSON object: character {at + 1}: {problem}")
 
-    def parse_object(self, start: int, key: str, path: str, depth: int) -> int:
-        """Parse the object that begins at `start`, collect its strings, and return where it ends.
+    def opens(self, at: int, key: str, depth: int) -> bool:
+        return depth > 0 and (key in self._prefixes or (self._text[at] == "[" and key in self._keys))
+
+    def parts(self, value: JsonValue, key: str, path: str) -> Iterator[tuple[int, int, Part]]:
+        """Yield the strings to translate in a value, with where each begins and ends.
 
         Args:
-            start: position of its opening brace.
-            key: path to the object without positions in lists, as in the options.
+            value: the value.
+            key: its path without positions in lists, as in the options.
             path: the same with positions in lists.
-            depth: number of levels that may be inside.
         """
-
-        def parse_member(at: int) -> int:
-            name, _, at = self.parse_name(at)
-            if not key:
-                self.top_keys.append(name)
-            return self._parse_value(at, _join_path(key, name), _join_path(path, name), depth)
-
-        return self.parse_items(start, parse_member)
-
-    def _parse_value(self, at: int, key: str, path: str, depth: int) -> int:
         is_selected = key in self._keys
         if is_selected:
             self.seen.add(key)
-        first = self._text[at : at + 1]
-        if depth and first == "{" and key in self._prefixes:
-            return self.parse_object(at, key, path, depth - 1)
-        if depth and first == "[" and (is_selected or key in self._prefixes):
-            positions = count(1)
-            return self.parse_items(
-                at, lambda at: self._parse_value(at, key, f"{path}[{next(positions)}]", depth - 1)
-            )
-        value, end = self.decode(at)
-        if is_selected and isinstance(value, str) and first == '"':
-            if value and not value.isspace():
-                check_unicode(value, f"line {self._number}, key {path}")
-                raw = self._text[at:end]
-                is_escaped = raw.isascii() and not value.isascii()
-                entry = Entry(value, f"line {self._number}, key {path}")
-                render = _encode_ascii_string if is_escaped else _encode_string
-                self.found.append((at, end, slot(entry, raw.encode(), render)))
-        elif is_selected and value is not None:
-            raise FileFormatError(
-                f"line {self._number}, key {path}: not a string; choose keys of strings or lists of strings"
-            )
-        return end
-
-
-def _join_path(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+        for member in value.members or ():
+            names = join_names(key, member.name), join_names(path, member.name)
+            yield from self.parts(member.value, *names)
+        for number, item in enumerate(value.items or (), start=1):
+            yield from self.parts(item, key, f"{path}[{number}]")
+        if not is_selected or value.members is not None or value.items is not None:
+            return
+        location, raw = f"line {self._number}, key {path}", self._text[value.start : value.end]
+        if value.text is None and raw != "null":
+            raise FileFormatError(f"{location}: not a string; choose keys of strings or lists of strings")
+        if value.text and not value.text.isspace():
+            check_unicode(value.text, location)
+            notation = JsonNotation(raw.isascii() and not value.text.isascii(), escapes_slashes=False)
+            unit = slot(Entry(value.text, location), raw.encode(), partial(_encode, notation))
+            yield value.start, value.end, unit
 
 
 def _line_parts(line: Line, found: list[tuple[int, int, Part]]) -> Iterator[Part]:
@@ -137,11 +116,6 @@ def _line_parts(line: Line, found: list[tuple[int, int, Part]]) -> Iterator[Part
     yield before + line.text[at:].encode() + line.ending
 
 
-def _encode_string(text: str) -> bytes:
-    return json.dumps(text, ensure_ascii=False).encode()
-
-
-def _encode_ascii_string(text: str) -> bytes:
-    """Encode the text of a value that was written in ASCII, with escapes such as the one for ü."""
-    text.encode()
-    return json.dumps(text).encode()
+def _encode(notation: JsonNotation, text: str) -> bytes:
+    text.encode()  # a lone surrogate, which an escape could hide, is no text
+    return notation.write(text).encode()

@@ -22,15 +22,8 @@ from service.formats.json_values import JsonMember, JsonNotation, JsonValue, par
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.messages import check_unicode, has_words, message_unit, runs_unit, split_tags
 from service.formats.parts import TextUnit
-from service.formats.plural_keys import added_keys
-from service.formats.string_files import (
-    LanguageTag,
-    LineCounter,
-    SelectedKeys,
-    Slot,
-    StringFormat,
-    join_keys,
-)
+from service.formats.plural_forms import added_keys
+from service.formats.string_files import LanguageTag, LineCounter, SelectedKeys, Slot, StringFormat, join_keys
 from service.text.tokens import InlineItem, TokenKind
 
 MESSAGE = "message"

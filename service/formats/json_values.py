@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from service.formats.entries import FileFormatError
@@ -56,14 +55,14 @@ def parse_json(text: str) -> JsonValue:
     Raises:
         FileFormatError: it is not JSON, or nested too deeply.
     """
-    parser = _Parser(text, _DECODER)
+    parser = JsonParser(text, _DECODER)
     value = parser.parse_value(parser.skip_space(0), MAX_DEPTH)
     parser.check_end(value.end, "something follows the value")
     return value
 
 
-class JsonScanner:
-    """A single pass over a text; subclasses choose what to keep of it."""
+class JsonParser:
+    """A single pass over a text; subclasses choose what to open in it."""
 
     def __init__(self, text: str, decoder: json.JSONDecoder) -> None:
         self._text = text
@@ -86,29 +85,53 @@ class JsonScanner:
         column = at - self._text.rfind("\n", 0, at)
         return FileFormatError(f"line {line}, column {column}: not valid JSON: {problem}")
 
-    def parse_items(self, start: int, parse_item: Callable[[int], int]) -> int:
-        """Parse the list or the members of the object that begins at `start`, and return where it ends.
+    def opens(self, at: int, key: str, depth: int) -> bool:
+        """Return whether to parse what is in a list or an object.
 
         Args:
-            start: position of the opening bracket or brace.
-            parse_item: parses what begins at a position, and returns where it ends.
+            at: position of its bracket or brace.
+            key: path of the keys around it, with dots.
+            depth: number of levels that may be in what is around it.
         """
-        closing, name = ("]", "bracket") if self._text[start] == "[" else ("}", "brace")
-        at = self.skip_space(start + 1)
-        if self._text.startswith(closing, at):
-            return at + 1
-        while True:
-            at = self.skip_space(parse_item(at))
-            if self._text.startswith(closing, at):
-                return at + 1
-            at = self.skip_space(self.expect(at, ",", f"a comma or a closing {name}"))
+        del key
+        if not depth:
+            raise self.error(at, f"it is nested more than {MAX_DEPTH} deep")
+        return True
 
-    def parse_name(self, at: int) -> tuple[str, int, int]:
-        """Return the name of the member that begins at `at`, where it ends, and where its value begins."""
+    def parse_value(self, at: int, depth: int, key: str = "") -> JsonValue:
+        """Return the value that begins at `at`, within which may be as many levels as `depth`."""
+        first = self._text[at : at + 1]
+        if first and first in "{[" and self.opens(at, key, depth):
+            return self._parse_members(at, depth - 1, key)
+        decoded, end = self.decode(at)
+        return JsonValue(at, end, str(decoded) if first == '"' else None)
+
+    def _parse_members(self, start: int, depth: int, key: str) -> JsonValue:
+        """Return the list or the object that begins at `start`."""
+        is_list = self._text[start] == "["
+        closing, name = ("]", "bracket") if is_list else ("}", "brace")
+        items, members = list[JsonValue](), list[JsonMember]()
+        at = self.skip_space(start + 1)
+        while not self._text.startswith(closing, at):
+            if items:
+                at = self.skip_space(self.expect(at, ",", f"a comma or a closing {name}"))
+            if is_list:
+                items.append(self.parse_value(at, depth, key))
+            else:
+                members.append(self._parse_member(at, depth, key))
+                items.append(members[-1].value)
+            at = self.skip_space(items[-1].end)
+        if is_list:
+            return JsonValue(start, at + 1, items=tuple(items))
+        return JsonValue(start, at + 1, members=tuple(members))
+
+    def _parse_member(self, at: int, depth: int, key: str) -> JsonMember:
         if not self._text.startswith('"', at):
             raise self.error(at, "a key in quotation marks is expected")
-        name, end = self.decode(at)
-        return str(name), end, self.skip_space(self.expect(self.skip_space(end), ":", "a colon"))
+        decoded, end = self.decode(at)
+        name, colon = str(decoded), self.expect(self.skip_space(end), ":", "a colon")
+        value = self.parse_value(self.skip_space(colon), depth, join_names(key, name))
+        return JsonMember(name, at, end, value)
 
     def decode(self, at: int) -> tuple[object, int]:
         """Return the whole value that begins at `at`, and where it ends."""
@@ -126,38 +149,9 @@ class JsonScanner:
         return at + 1
 
 
-class _Parser(JsonScanner):
-    def parse_value(self, at: int, depth: int) -> JsonValue:
-        """Return the value that begins at `at`, within which may be as many levels as `depth`."""
-        first = self._text[at : at + 1]
-        if first and first in "{[":
-            if not depth:
-                raise self.error(at, f"it is nested more than {MAX_DEPTH} deep")
-            return self._parse_object(at, depth - 1) if first == "{" else self._parse_list(at, depth - 1)
-        decoded, end = self.decode(at)
-        return JsonValue(at, end, str(decoded) if first == '"' else None)
-
-    def _parse_object(self, start: int, depth: int) -> JsonValue:
-        members: list[JsonMember] = []
-
-        def parse_member(at: int) -> int:
-            name, name_end, value_start = self.parse_name(at)
-            value = self.parse_value(value_start, depth)
-            members.append(JsonMember(name, at, name_end, value))
-            return value.end
-
-        end = self.parse_items(start, parse_member)
-        return JsonValue(start, end, members=tuple(members))
-
-    def _parse_list(self, start: int, depth: int) -> JsonValue:
-        items: list[JsonValue] = []
-
-        def parse_item(at: int) -> int:
-            items.append(self.parse_value(at, depth))
-            return items[-1].end
-
-        end = self.parse_items(start, parse_item)
-        return JsonValue(start, end, items=tuple(items))
+def join_names(path: str, name: str) -> str:
+    """Return the path of a key within others."""
+    return f"{path}.{name}" if path else name
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ _LANGUAGE = re.compile(r"\"[^\"]*\"|'[^']*'|(\s(?:xml:)?lang\s*=\s*)([\"'])([^\"
 
 def matches_language(code: str, wanted: str) -> bool:
     """Return whether a language is the wanted one or a regional variant of it: `de_AT` counts as `de`."""
-    found, requested = code.strip().lower().replace("_", "-"), wanted.lower().replace("_", "-")
-    return found == requested or found.startswith(f"{requested}-")
+    requested = _subtags(wanted)
+    return _subtags(code)[: len(requested)] == requested
 
 
 def check_target(named: str, target: str) -> None:
@@ -24,7 +24,7 @@ def check_target(named: str, target: str) -> None:
     Raises:
         FileFormatError: it names another language.
     """
-    first, second = (code.strip().lower().replace("_", "-").partition("-")[0] for code in (named, target))
+    first, second = _subtags(named)[0], _subtags(target)[0]
     if first and first != second:
         problem = f"its translations are in {named.strip()[:40]!r}, but the target language is {target}"
         raise FileFormatError(f"{problem}; choose that language, or the file of {target}")
@@ -32,9 +32,11 @@ def check_target(named: str, target: str) -> None:
 
 def is_variant(one: str, other: str) -> bool:
     """Return whether two codes are equal, or one is the other with more subtags, as `en` and `en-GB`."""
-    first, second = (code.replace("_", "-").casefold().split("-") for code in (one, other))
-    size = min(len(first), len(second))
-    return first[:size] == second[:size]
+    return matches_language(one, other) or matches_language(other, one)
+
+
+def _subtags(code: str) -> list[str]:
+    return code.strip().lower().replace("_", "-").split("-")
 
 
 def renamed_language(language: str, target: str) -> str:

@@ -1,4 +1,4 @@
-"""Line-based files, and plain text in which every line is an entry."""
+"""Line-based files, and lines that are entries."""
 
 import math
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from functools import partial
 from typing import BinaryIO
 
 from service.formats.entries import Entry, FileFormatError
-from service.formats.parts import BytesFormat, Part, slot
+from service.formats.parts import Part, slot
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -71,20 +71,11 @@ def read_lines(source: BinaryIO) -> Iterator[Line]:
         yield parse_line(line, number, MAX_LINE_BYTES)
 
 
-class LinesFormat(BytesFormat):
-    """Plain text in UTF-8: every non-blank line is an entry.
+def line_parts(line: Line) -> Iterator[Part]:
+    """Yield the parts of a line that is an entry unless it is blank.
 
     Line feeds in a translation become spaces, so that line n of the output translates line n of the input.
     """
-
-    def parts(self, source: BinaryIO) -> Iterator[Part]:
-        """Yield the parts of a file lazily."""
-        for line in read_lines(source):
-            yield from line_parts(line)
-
-
-def line_parts(line: Line) -> Iterator[Part]:
-    """Yield the parts of a line that is an entry unless it is blank."""
     raw = line.text.encode()
     if not line.text or line.text.isspace():
         yield line.mark + raw + line.ending

@@ -13,7 +13,7 @@ from typing import IO
 from service.formats.entries import FileFormatError
 from service.formats.html import parse_html_parts
 from service.formats.inline_runs import entries_in, text_runs
-from service.formats.markdown_blocks import Block, BlockKind, BlockParser
+from service.formats.markdown_blocks import BlockKind, BlockParser
 from service.formats.markdown_inline import InlineParser
 from service.formats.markdown_writing import InlineWriter
 from service.formats.parts import TextFormat, TextPart, Unit, decode, encode, joined
@@ -39,8 +39,7 @@ class MarkdownFormat(TextFormat):
         front = _FRONT_MATTER.match(text)
         at = front.end() if front else text.startswith(_BYTE_ORDER_MARK)
         yield from self._front_matter(text, front) if front and front[1] == "---" else [text[:at]]
-        document = _Document(text[at:], 1 + len(_LINES.findall(text[:at])))
-        yield from document.parts()
+        yield from _document(text[at:], 1 + len(_LINES.findall(text[:at])))
 
     def _front_matter(self, text: str, front: re.Match[str]) -> Iterator[TextPart]:
         """Yield the front matter; it stays as it is if it is not YAML."""
@@ -64,28 +63,19 @@ class MarkdownFormat(TextFormat):
 _LINES = re.compile(r"\r\n|\r|\n")
 
 
-class _Document:
-    """A document without its front matter."""
-
-    def __init__(self, text: str, first_line: int) -> None:
-        self._text = text
-        self._first_line = first_line
-        self._blocks = BlockParser()
-        self._inlines = InlineParser(self._blocks.references)
-
-    def parts(self) -> Iterator[TextPart]:
-        at = 0
-        for block in self._blocks.blocks(self._text):
-            yield self._text[at : block.start]
-            yield self._unit(block)
-            at = block.stop
-        yield self._text[at:]
-
-    def _unit(self, block: Block) -> TextPart:
-        raw, location = self._text[block.start : block.stop], f"line {self._first_line + block.line}"
+def _document(text: str, first_line: int) -> Iterator[TextPart]:
+    """Yield the parts of a document without its front matter."""
+    blocks = BlockParser()
+    inlines = InlineParser(blocks.references)
+    at = 0
+    for block in blocks.blocks(text):
+        yield text[at : block.start]
+        at = block.stop
+        raw, location = text[block.start : block.stop], f"line {first_line + block.line}"
         if block.kind is BlockKind.HTML:
-            return joined(parse_html_parts(raw, f"{location}, "))
-        items = self._inlines.read(block.source, raw)
+            yield joined(parse_html_parts(raw, f"{location}, "))
+            continue
+        items = inlines.read(block.source, raw)
         found = list(text_runs(items, location, keeps_blanks=True))
-        writer = InlineWriter(self._blocks, self._inlines, block, found, items)
-        return Unit(entries_in(found), writer.write, raw)
+        yield Unit(entries_in(found), InlineWriter(blocks, inlines, block, found, items).write, raw)
+    yield text[at:]

@@ -202,17 +202,13 @@ def _kept_rule(state: StateBlock, start: int, end: int, silent: bool) -> bool:  
     if line[:1] not in _FIRST_SIGNS:
         return False
     last = _last_kept(state, start, end, line)
-    title = None
-    if last is None:
-        last = start
-        titles = (one.match(line) for one in _TITLES if len(line) <= MAX_TITLE_CHARACTERS)
-        title = next(filter(None, titles), None)
-        if title is None:
-            return False
-    if silent:
-        return True
+    titles = (one.match(line) for one in _TITLES if last is None and len(line) <= MAX_TITLE_CHARACTERS)
+    title = next(filter(None, titles), None)
+    if silent or (last is None and title is None):
+        return last is not None or title is not None
     if title is not None:
         _push_title(state, start, title)
+    last = start if last is None else last
     while _DIRECTIVE.match(line) and last + 1 < end and _OPTION.match(_line(state, last + 1)):
         last += 1
     state.line = last + 1

@@ -14,7 +14,8 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
 from service.formats.inline_runs import pair_halves, without_cut_elements
-from service.formats.template_tags import fill, find_template_tags
+from service.formats.template_tags import find_template_tags
+from service.text.marked_text import fill
 from service.text.tokens import InlineItem, TokenKind
 
 _FILLER = "\u203b"
@@ -60,23 +61,15 @@ _RULES = ("strikethrough", "emphasis", "link", "image", "autolink", "html_inline
 _Span = tuple[int, int, InlineItem]
 
 
-class _Markdown(MarkdownIt):
-    """A parser for which any target is a link's: targets stay as they are."""
-
-    def normalizeLink(self, url: str) -> str:  # noqa: N802 -- the parser's own
-        return url
-
-    def validateLink(self, url: str) -> bool:  # noqa: N802 -- the parser's own
-        del url
-        return True
-
-
 class InlineParser:
     """Reads the texts of one file."""
 
     def __init__(self, references: Mapping[str, Any]) -> None:
         self._env = {"references": references}
-        self._markdown = _Markdown("commonmark").enable("strikethrough")
+        self._markdown = MarkdownIt("commonmark").enable("strikethrough")
+        # Any target is a link's, and stays as it is.
+        self._markdown.validateLink = lambda url: True  # type: ignore[method-assign]  # noqa: ARG005 -- see above
+        self._markdown.normalizeLink = lambda url: url  # type: ignore[method-assign]  # see above
         rules = self._markdown.inline.ruler
         for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
             if name in _RULES:
@@ -130,18 +123,16 @@ _Found = tuple[int, int, str, InlineItem | None]
 
 
 def _code(source: str, written: str) -> Iterator[_Found]:
-    for found in _CODE.finditer(source):
-        if found["code"]:
-            yield _object(*found.span(), TokenKind.WORD, written)
+    code = (found.span() for found in _CODE.finditer(source) if found["code"])
+    return (_object(*span, TokenKind.WORD, written) for span in code)
 
 
 def _templates(source: str, written: str) -> Iterator[_Found]:
-    for tag in find_template_tags(source):
-        yield _object(tag.start, tag.end, tag.kind, written)
+    return (_object(tag.start, tag.end, tag.kind, written) for tag in find_template_tags(source))
 
 
-def _object(start: int, end: int, kind: TokenKind, written: str) -> _Found:
-    return start, end, _FILLER * (end - start), InlineItem(kind, raw=written[start:end])
+def _object(start: int, end: int, kind: TokenKind, written: str, note: str | None = None) -> _Found:
+    return start, end, _FILLER * (end - start), InlineItem(kind, raw=written[start:end], note=note)
 
 
 def _objects(source: str, written: str) -> Iterator[_Found]:
@@ -157,19 +148,14 @@ def _objects(source: str, written: str) -> Iterator[_Found]:
         elif group == "line":
             yield start, at, " " * (at - start), InlineItem(TokenKind.WORD, raw=raw, ends_line=True)
         elif group == "page":
-            yield _half(start, found.end("wiki"), TokenKind.OPEN, written)
-            yield _half(found.end("page"), at, TokenKind.CLOSE, written)
+            yield _object(start, found.end("wiki"), TokenKind.OPEN, written, "wiki open")
+            yield _object(found.end("page"), at, TokenKind.CLOSE, written, "wiki close")
         elif group in {"open", "close"}:
-            note = f"{group}:{raw.strip('{}').replace('<', '>')}"
-            yield start, at, _FILLER * len(raw), InlineItem(TokenKind.POINT, raw=raw, note=note)
+            yield _object(start, at, TokenKind.POINT, written, f"{group}:{raw.strip('{}').replace('<', '>')}")
         elif group in {"label", "class"}:
             yield start, at, f"]({_FILLER * (len(raw) - 3)})", None
         elif group == "attribute":
             yield start, at, "x" * len(raw), None
-
-
-def _half(start: int, end: int, kind: TokenKind, written: str) -> _Found:
-    return start, end, _FILLER * (end - start), InlineItem(kind, raw=written[start:end], note=f"wiki {kind}")
 
 
 def _text(source: str, written: str, start: int, end: int) -> Iterator[InlineItem]:

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, groupby, pairwise
 
+from service.formats.entries import TargetText
 from service.formats.inline_runs import TextRun
 from service.formats.markdown_blocks import Block, BlockKind, BlockParser
 from service.formats.markdown_inline import InlineParser, shape_of, without_containers
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from service.text.tokens import InlineItem, TokenKind
 

@@ -3,15 +3,14 @@
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from service.formats.entries import FileFormatError
+from service.formats.entries import FileFormatError, TargetText
 from service.formats.inline_runs import TextRun, fill_runs, messages_in, pair_halves, text_runs
 from service.formats.parts import TextUnit, Unit
-from service.formats.review_marks import TargetText
 from service.text.icu_parser import has_branches
 from service.text.patterns import find_spans
 from service.text.tokens import InlineItem, TokenKind
 
-_TAG = re.compile(r"</?[A-Za-z][^<>]*>")
+_TAG = re.compile(r"<(/?)([A-Za-z][\w:-]*)[^<>]*>")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 
 
@@ -21,9 +20,10 @@ def split_tags(text: str) -> Iterator[InlineItem]:
     for found in () if has_branches(text) else _TAG.finditer(text):
         if at < found.start():
             yield InlineItem(TokenKind.TEXT, text[at : found.start()])
-        is_break = _BREAK.fullmatch(found[0]) is not None
-        kind = TokenKind.WORD if is_break or found[0].endswith("/>") else TokenKind.POINT
-        yield InlineItem(kind, raw=found[0], note=_half_note(found[0]), ends_line=is_break)
+        is_break, is_empty = _BREAK.fullmatch(found[0]) is not None, found[0].endswith("/>")
+        kind = TokenKind.WORD if is_break or is_empty else TokenKind.POINT
+        note = None if is_empty else f"{'close' if found[1] else 'open'}:{found[2]}"
+        yield InlineItem(kind, raw=found[0], note=note, ends_line=is_break)
         at = found.end()
     if at < len(text):
         yield InlineItem(TokenKind.TEXT, text[at:])
@@ -107,11 +107,3 @@ def has_words(text: str) -> bool:
 def _has_letters(text: str) -> bool:
     """Return whether the engine would translate the text; its own function would load the engine."""
     return any(map(str.isalpha, text))
-
-
-def _half_note(raw: str) -> str | None:
-    """Return a note that pairs start tags and end tags by name; None for an empty element."""
-    tag = re.match(r"<(/?)([A-Za-z][\w:-]*)", raw)
-    if tag is None or raw.endswith("/>"):
-        return None
-    return f"{'close' if tag[1] else 'open'}:{tag[2]}"

@@ -18,13 +18,7 @@ from itertools import count
 from typing import IO
 from zipfile import ZipFile
 
-from service.formats.archives import (
-    ArchiveFormat,
-    ParagraphFormat,
-    WriteNested,
-    XmlMember,
-    member_elements,
-)
+from service.formats.archives import ArchiveFormat, ParagraphFormat, WriteNested, XmlMember, member_elements
 from service.formats.entries import FileFormatError
 from service.formats.inline_runs import TextRun, collapse_space, enclosed, pair_halves, text_runs
 from service.formats.parts import TextPart, Unit, joined

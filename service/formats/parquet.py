@@ -13,9 +13,8 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from service.formats.entries import Entry, FileFormatError, FileOptions
+from service.formats.entries import Entry, FileFormatError, FileOptions, TargetText
 from service.formats.parts import end, surrogate_error
-from service.formats.review_marks import TargetText
 
 DEFAULT_COLUMN = "text"
 BATCH_ROWS = 1000

@@ -5,10 +5,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import IO, TYPE_CHECKING, BinaryIO, Generic, TypeVar
+from typing import TYPE_CHECKING, BinaryIO, Generic, TypeVar
 
-from service.formats.entries import Entry, FileFormatError, FileOptions
-from service.formats.review_marks import TargetText
+from service.formats.entries import Entry, FileFormatError, FileOptions, TargetText
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -106,35 +105,15 @@ def joined(parts: Sequence[TextPart]) -> TextUnit:
     )
 
 
-class BytesFormat(ABC):
-    """Base of formats whose parts are bytes."""
+class _PartsFormat(ABC, Generic[Content]):
+    """Base of formats that are a sequence of parts."""
 
     def __init__(self, options: FileOptions) -> None:
         """Store the options of the file."""
         self.options = options
 
     @abstractmethod
-    def parts(self, source: BinaryIO) -> Iterator[Part]:
-        """Yield the parts of a file lazily."""
-
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return entries_of(self.parts(source))
-
-    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        _write_all(written(self.parts(source), texts), texts, target)
-
-
-class TextFormat(ABC):
-    """Base of formats whose parts are text in the encoding of the file."""
-
-    def __init__(self, options: FileOptions) -> None:
-        """Store the options of the file."""
-        self.options = options
-
-    @abstractmethod
-    def parse(self, source: IO[bytes]) -> tuple[Iterable[TextPart], Callable[[str], bytes]]:
+    def parse(self, source: BinaryIO) -> tuple[Iterable[Content | Unit[Content]], Callable[[Content], bytes]]:
         """Return the parts of a seekable file, and a function that encodes them."""
 
     def read(self, source: BinaryIO) -> Iterator[Entry]:
@@ -144,13 +123,23 @@ class TextFormat(ABC):
     def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`."""
         parts, encode = self.parse(source)
-        _write_all(map(encode, written(parts, texts)), texts, target)
+        target.writelines(encode(part) for part in written(parts, texts))
+        end(texts)
 
 
-def _write_all(pieces: Iterable[bytes], texts: Iterator[TargetText], target: BinaryIO) -> None:
-    for piece in pieces:  # noqa: FURB122 -- compressing files lack `writelines`
-        target.write(piece)
-    end(texts)
+class TextFormat(_PartsFormat[str]):
+    """Base of formats whose parts are text in the encoding of the file."""
+
+
+class BytesFormat(_PartsFormat[bytes]):
+    """Base of formats whose parts are bytes."""
+
+    def parse(self, source: BinaryIO) -> tuple[Iterable[Part], Callable[[bytes], bytes]]:
+        return self.parts(source), bytes
+
+    @abstractmethod
+    def parts(self, source: BinaryIO) -> Iterator[Part]:
+        """Yield the parts of a file lazily; it need not be seekable."""
 
 
 class ChunkReader(io.RawIOBase):

@@ -11,12 +11,11 @@ from typing import BinaryIO, cast
 
 from service.formats.docx import DocxFormat
 from service.formats.docx_writer import write_docx
-from service.formats.entries import Entry, FileFormat, FileOptions
+from service.formats.entries import Entry, FileFormat, FileOptions, TargetText
 from service.formats.lines import encode_line
 from service.formats.parts import BytesFormat, Part, slot
 from service.formats.pdf_pages import read_pages
 from service.formats.pdf_paragraphs import find_paragraphs
-from service.formats.review_marks import TargetText
 
 TEXT_OUTPUT = ".txt"
 

@@ -11,8 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from service.formats.pdf_hyphens import join_lines, words_of
-from service.formats.pdf_justified import join_justified
+from service.formats.pdf_joining import join_justified, join_lines, words_of
 from service.formats.pdf_lines import BULLETS, Cell, PdfLine, is_about
 
 _EDGE_LINES = 2

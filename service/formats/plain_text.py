@@ -3,16 +3,15 @@
 import codecs
 import io
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, pairwise
 from typing import BinaryIO, cast
 
 from service.formats.cue_text import TagStyle, break_lines
-from service.formats.encodings import MAX_MARK_BYTES, UTF_8, FileEncoding, encoding_from_mark
+from service.formats.encodings import MAX_MARK_BYTES, UTF_8, encoding_from_mark
 from service.formats.entries import Entry, FileFormatError
-from service.formats.lines import Line, LinesFormat, line_parts, read_lines
+from service.formats.lines import Line, line_parts, read_lines
 from service.formats.parts import BytesFormat, ChunkReader, Part, encode, slot
-from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem, TokenKind
 
 _CHUNK_BYTES = 2**14
@@ -21,22 +20,15 @@ _CHUNK_BYTES = 2**14
 class EncodedFormat(BytesFormat):
     """Base of formats of lines. The output has the encoding and the mark of the input."""
 
-    def read(self, source: BinaryIO) -> Iterator[Entry]:
-        """See `FileFormat`."""
-        return super().read(_open_lines(source)[0])
-
-    def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
-        """See `FileFormat`."""
-        lines, writing = _open_lines(source)
-        if writing is None:
-            super().write(lines, texts, target)
-            return
-        target.write(writing.byte_order_mark)
-        super().write(lines, texts, cast("BinaryIO", _EncodingWriter(target, writing.encoding)))
+    def parse(self, source: BinaryIO) -> tuple[Iterator[Part], Callable[[bytes], bytes]]:
+        """See `TextFormat`; a source in UTF-8 need not be seekable."""
+        lines, encoding = _open_lines(source)
+        is_utf_8 = encoding == UTF_8
+        return self.parts(lines), bytes if is_utf_8 else lambda content: encode(content.decode(), encoding)
 
 
-class PlainTextFormat(EncodedFormat, LinesFormat):
-    """Plain text with the entries of `LinesFormat`; the lines of a wrapped paragraph are one."""
+class PlainTextFormat(EncodedFormat):
+    """Plain text: every non-blank line is an entry, or the lines of a wrapped paragraph are one."""
 
     def parts(self, source: BinaryIO) -> Iterator[Part]:
         """Yield the parts of a file lazily."""
@@ -104,21 +96,20 @@ def _paragraph_parts(lines: Sequence[Line]) -> Iterator[Part]:
     yield slot(Entry(" ".join(texts), location), raw, render)
 
 
-def _open_lines(source: BinaryIO) -> tuple[BinaryIO, FileEncoding | None]:
-    """Return the lines in UTF-8, and the file's encoding; None if that is UTF-8."""
+def _open_lines(source: BinaryIO) -> tuple[BinaryIO, str]:
+    """Return the lines in UTF-8, and the file's encoding."""
     beginning = source.read(MAX_MARK_BYTES)
-    writing = encoding_from_mark(beginning)
-    if writing is None and source.seekable():
+    marked = encoding_from_mark(beginning)
+    encoding = UTF_8 if marked is None else marked.encoding
+    if marked is None and source.seekable():
         source.seek(0)
-        writing = FileEncoding(_LEGACY) if _is_legacy(source) else None
+        encoding = _LEGACY if _is_legacy(source) else UTF_8
         source.seek(0)
         beginning = b""
-    is_utf_8 = writing is None or writing.encoding == UTF_8
-    chunks = _chunks(beginning, source)
-    if writing is not None and not is_utf_8:
-        chunks = _recoded(_chunks(beginning.removeprefix(writing.byte_order_mark), source), writing)
-    lines = cast("BinaryIO", io.BufferedReader(ChunkReader(chunks), _CHUNK_BYTES))
-    return lines, None if is_utf_8 else writing
+    rest: Iterator[bytes] = iter(lambda: source.read(_CHUNK_BYTES), b"")
+    chunks: Iterator[bytes] = chain([beginning], rest)
+    chunks = chunks if encoding == UTF_8 else _recoded(chunks, encoding)
+    return cast("BinaryIO", io.BufferedReader(ChunkReader(chunks), _CHUNK_BYTES)), encoding
 
 
 _LEGACY = "cp1252"
@@ -145,17 +136,10 @@ def _is_legacy(source: BinaryIO) -> bool:
     return num_invalid > num_valid
 
 
-def _chunks(beginning: bytes, source: BinaryIO) -> Iterator[bytes]:
-    """Yield a source from its beginning, which was already read."""
-    yield beginning
-    while chunk := source.read(_CHUNK_BYTES):
-        yield chunk
-
-
-def _recoded(chunks: Iterator[bytes], writing: FileEncoding) -> Iterator[bytes]:
-    """Yield content after a byte order mark, converted to UTF-8."""
-    decoder = codecs.getincrementaldecoder(writing.encoding)()
-    num_read = len(writing.byte_order_mark)
+def _recoded(chunks: Iterator[bytes], encoding: str) -> Iterator[bytes]:
+    """Yield content converted to UTF-8, with its byte order mark."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    num_read = 0
     for chunk in chain(filter(None, chunks), [b""]):
         num_pending = len(decoder.getstate()[0])
         try:
@@ -163,19 +147,8 @@ def _recoded(chunks: Iterator[bytes], writing: FileEncoding) -> Iterator[bytes]:
         except UnicodeDecodeError as error:
             at = num_read - num_pending + error.start
             raise FileFormatError(
-                f"it is not in {writing.encoding}, which its byte order mark declares: byte {at} "
+                f"it is not in {encoding}, which its byte order mark declares: byte {at} "
                 f"(counted from 0): {error.reason}; save it in UTF-8"
             ) from error
         num_read += len(chunk)
         yield text.encode()
-
-
-class _EncodingWriter:
-    """Output file that takes UTF-8, in whole characters, and writes another encoding."""
-
-    def __init__(self, target: BinaryIO, encoding: str) -> None:
-        self._target = target
-        self._encoding = encoding
-
-    def write(self, content: bytes) -> int:
-        return self._target.write(encode(content.decode(), self._encoding))

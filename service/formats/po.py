@@ -15,19 +15,14 @@ from typing import IO
 import polib
 
 from service.formats.encodings import codec_of_label
-from service.formats.entries import FileFormatError
+from service.formats.entries import FileFormatError, TargetText
 from service.formats.inline_runs import TextRun, fill_runs, messages_in
 from service.formats.language_tags import check_target
 from service.formats.messages import message_runs
 from service.formats.parts import TextFormat, TextPart, TextUnit, Unit, decode, encode, joined
-from service.formats.plural_forms import (
-    PluralForms,
-    is_form_of_singular,
-    read_plural_forms,
-    set_plural_forms,
-)
-from service.formats.po_marks import entry_start, mark_entry
-from service.formats.review_marks import TargetText
+from service.formats.plural_forms import PluralForms, is_form_of_singular, read_plural_forms, set_plural_forms
+from service.formats.review_marks import TOOL, confidence_of, origin_of
+from service.text.outcome import TextOrigin
 from service.text.tokens import InlineItem
 
 _CHARSET = re.compile(
@@ -61,14 +56,7 @@ class PoFormat(TextFormat):
 def _encoding(content: bytes) -> str:
     found = _CHARSET.search(content)
     label = "utf-8" if found is None else found[1].decode().lower()
-    if label == _TEMPLATE_CHARSET:
-        return "utf-8"
-    encoding = codec_of_label(label)
-    if encoding is None:
-        raise FileFormatError(
-            f"its header declares the encoding {label[:40]!r}, which is unknown; save it in UTF-8"
-        )
-    return encoding
+    return "utf-8" if label == _TEMPLATE_CHARSET else codec_of_label(label, "its header declares")
 
 
 def _parts(text: str, target: str) -> Iterator[TextPart]:
@@ -88,7 +76,7 @@ def _parts(text: str, target: str) -> Iterator[TextPart]:
         if entry.msgid_plural and plural_forms is not None:
             fields = _complete(fields, plural_forms)
         parts: list[TextPart] = []
-        start = end = entry_start(lines, entry.linenum or 0)
+        start = end = _entry_start(lines, entry.linenum or 0)
         for field in fields:
             if forms.get(field.form):
                 continue
@@ -108,7 +96,7 @@ def _parts(text: str, target: str) -> Iterator[TextPart]:
 
 
 def _marked_unit(entry: TextUnit) -> TextUnit:
-    return Unit(entry.entries, lambda texts: mark_entry(entry.write(texts), texts))
+    return Unit(entry.entries, lambda texts: _mark_entry(entry.write(texts), texts))
 
 
 def _complete(fields: Sequence["_Field"], plural_forms: PluralForms) -> list["_Field"]:
@@ -209,3 +197,51 @@ def _wrap_translation(text: str, tag: str) -> list[str]:
     lines = str(polib.POEntry(msgid=".", msgstr=text)).rstrip("\n").split("\n")
     first = [line.startswith("msgstr ") for line in lines].index(True)
     return [tag + lines[first].removeprefix("msgstr"), *lines[first + 1 :]]
+
+
+_FUZZY = "fuzzy"
+
+
+def _entry_start(lines: Sequence[str], first: int) -> int:
+    """Return the index of an entry's first line, which may be a comment.
+
+    Args:
+        lines: lines of the catalogue.
+        first: number of the entry's first line that is no comment, counted from 1.
+    """
+    start = max(0, first - 1)
+    while start and lines[start - 1].startswith("#") and not lines[start - 1].startswith("#~"):
+        start -= 1
+    return start
+
+
+def _mark_entry(entry: str, texts: Sequence[TargetText]) -> str:
+    """Return an entry with the marks of the texts that were filled in; without any, it stays as it is."""
+    filled_in = [text for text in texts if text.text]
+    origin, confidence = origin_of(filled_in), confidence_of(filled_in)
+    if origin is None:
+        return entry
+    lines = entry.splitlines(keepends=True)
+    line_end = "\r\n" if lines[0].endswith("\r\n") else "\n"
+    if origin is not TextOrigin.MEMORY:
+        _add_flag(lines, line_end)
+    comment = "memory: exact" if origin is TextOrigin.MEMORY else confidence and f"confidence: {confidence}"
+    if comment:
+        lines.insert(_num_comments(lines, "# "), f"# {TOOL}, {comment}{line_end}")
+    return "".join(lines)
+
+
+def _add_flag(lines: list[str], line_end: str) -> None:
+    comments = [i for i, line in enumerate(lines[: _num_comments(lines, "#")]) if line.startswith("#,")]
+    if not comments:
+        others = [line for line in lines[: _num_comments(lines, "#")] if not line.startswith("#|")]
+        lines.insert(len(others), f"#, {_FUZZY}{line_end}")
+        return
+    flags = {flag.strip() for i in comments for flag in lines[i].removeprefix("#,").split(",")}
+    if _FUZZY not in flags:
+        lines[comments[0]] = f"#, {_FUZZY}, {lines[comments[0]].removeprefix('#,').lstrip()}"
+
+
+def _num_comments(lines: Sequence[str], start: str) -> int:
+    """Return the number of lines at the beginning that start so."""
+    return next((i for i, line in enumerate(lines) if not line.startswith(start)), len(lines))

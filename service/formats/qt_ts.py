@@ -11,12 +11,13 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import IO
 
+from service.formats.entries import TargetText
 from service.formats.inline_runs import fill_runs, messages_in, pair_halves, text_runs, xml_of
 from service.formats.language_tags import check_target, matches_language
 from service.formats.messages import has_words, split_tags
 from service.formats.parts import TextPart, Unit
 from service.formats.plural_forms import read_plural_forms
-from service.formats.review_marks import TOOL, TargetText, confidence_of, origin_of
+from service.formats.review_marks import TOOL, confidence_of, origin_of
 from service.formats.xml_tree import Chars, Element, Name
 from service.formats.xml_units import XmlFormat, through_root, xml_units
 from service.text.escaping import escape_xml
@@ -133,13 +134,7 @@ def _with_translation(
         start_tag += ' type="unfinished"'
     written = f"{start_tag}>{content}</{translation.prefix}translation>"
     confidence = confidence_of(texts)
-    pieces = [message.open]
-    for i, node in enumerate(message.nodes):
-        if node is not translation:
-            pieces.append(node.raw)
-            continue
-        if confidence is not None and not message.children("translatorcomment"):
-            note = f"<translatorcomment>{TOOL}, confidence: {confidence}</translatorcomment>"
-            pieces.append(f"{note}{message.space_before(i)}")
-        pieces.append(written)
-    return "".join([*pieces, message.close])
+    if confidence is not None and not message.children("translatorcomment"):
+        note = f"<translatorcomment>{TOOL}, confidence: {confidence}</translatorcomment>"
+        written = f"{note}{message.space_before(translation)}{written}"
+    return message.rewritten({id(translation): written})

@@ -44,10 +44,7 @@ def _data(data: Element) -> Iterator[TextPart]:
     at = data.nodes.index(value)
     yield data.open + "".join(node.raw for node in data.nodes[:at]) + value.open
     yield message_unit(
-        value.text,
-        f"data {name[:_MAX_SHOWN]}",
-        value.inner,
-        write_section if is_cdata else escape_xml,
+        value.text, f"data {name[:_MAX_SHOWN]}", value.inner, write_section if is_cdata else escape_xml
     )
     yield value.close + "".join(node.raw for node in data.nodes[at + 1 :]) + data.close
 

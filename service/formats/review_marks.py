@@ -1,10 +1,10 @@
 """What a file says about its translations: who made them, and that somebody has to review them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from service.formats.entries import TargetText
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin
 
@@ -20,21 +20,6 @@ class ReviewMarks(StrEnum):
     CONFIDENCE = "confidence"
     """The same, and the confidence of each translation."""
     OFF = "off"
-
-
-@dataclass(frozen=True, slots=True)
-class TargetText:
-    """The text for an entry, and what a file may say about it to reviewers."""
-
-    marked: MarkedText
-    origin: TextOrigin | None = None
-    """Origin that a mark names; None for no mark."""
-    confidence: float | None = None
-    """None if it is not to be written."""
-
-    @property
-    def text(self) -> str:
-        return self.marked.text
 
 
 def origin_of(texts: Sequence[TargetText]) -> TextOrigin | None:

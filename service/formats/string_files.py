@@ -10,9 +10,8 @@ from functools import partial
 from typing import IO, BinaryIO
 
 from service.formats.encodings import UTF_8, FileEncoding, encoding_from_mark
-from service.formats.entries import FileFormatError
+from service.formats.entries import FileFormatError, TargetText
 from service.formats.parts import TextFormat, TextPart, TextUnit, decode, encode, end, entries_of, written
-from service.formats.review_marks import TargetText
 
 MAX_PATH_CHARACTERS = 1000
 """Maximum length of a key with those around it: each entry repeats it."""

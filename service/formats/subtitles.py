@@ -18,13 +18,12 @@ from typing import BinaryIO
 
 from dragoman.text.segmentation import segment
 from service.formats.cue_text import TagStyle, break_lines, cue_runs, strip_tags
-from service.formats.entries import FileFormatError
+from service.formats.entries import FileFormatError, TargetText
 from service.formats.inline_runs import entries_in, fill_runs
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.lines import Line, read_lines
 from service.formats.parts import BytesFormat, Part, Unit
 from service.formats.plain_text import EncodedFormat
-from service.formats.review_marks import TargetText
 from service.text.tokens import InlineItem
 
 MAX_JOINED_LINES = 8

@@ -6,7 +6,7 @@ Tags that control what is shown part texts; expressions act like words; comments
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from service.text.tokens import TokenKind
@@ -78,13 +78,3 @@ def _kind(found: re.Match[str], paired: frozenset[str]) -> tuple[TokenKind, str]
         return TokenKind.BREAK if _CONTROL.match(found["expression"]) else TokenKind.WORD, ""
     code = found["code"] or found["php"] or ""
     return TokenKind.WORD if _OUTPUT.match(code) else TokenKind.BREAK, ""
-
-
-def fill(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
-    """Return a text with the parts that spans name replaced by strings of the same length."""
-    pieces: list[str] = []
-    at = 0
-    for start, end, filler in spans:
-        pieces += (text[at:start], filler)
-        at = end
-    return "".join((*pieces, text[at:]))

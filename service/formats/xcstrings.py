@@ -12,20 +12,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from service.formats.entries import Entry, FileFormatError
+from service.formats.entries import Entry, FileFormatError, TargetText
 from service.formats.json_values import JsonMember, JsonNotation, JsonValue, parse_json
-from service.formats.language_tags import matches_language
+from service.formats.language_tags import is_variant
 from service.formats.messages import has_words, message_unit
 from service.formats.parts import TextUnit, Unit
 from service.formats.plural_forms import missing_members
-from service.formats.review_marks import TargetText, origin_of
-from service.formats.string_files import (
-    LanguageTag,
-    LineCounter,
-    SelectedKeys,
-    Slot,
-    StringFormat,
-)
+from service.formats.review_marks import origin_of
+from service.formats.string_files import LanguageTag, LineCounter, SelectedKeys, Slot, StringFormat
 from service.text.outcome import TextOrigin
 from service.text.plural_rules import CATEGORIES, OTHER, plural_rules
 
@@ -147,9 +141,7 @@ class XcstringsFormat(StringFormat):
 
     def _check_source(self, language: str) -> None:
         wanted = self.options.source
-        if wanted != UNDETERMINED and not (
-            matches_language(language, wanted) or matches_language(wanted, language)
-        ):
+        if wanted != UNDETERMINED and not is_variant(language, wanted):
             raise FileFormatError(
                 f"its source language is {language[:40]!a}, not {wanted!a}; translate it from that language"
             )

@@ -17,11 +17,10 @@ from zipfile import ZipFile
 from service.formats.archives import ArchiveFormat, XmlMember, member_elements
 from service.formats.drawing_text import DRAWINGS, PARAGRAPHS
 from service.formats.encodings import UTF_8
-from service.formats.entries import FileFormatError
+from service.formats.entries import FileFormatError, TargetText
 from service.formats.inline_runs import entries_in, fill_runs, text_runs
 from service.formats.office_packages import OfficePackage, read_package
 from service.formats.parts import TextPart, Unit
-from service.formats.review_marks import TargetText
 from service.formats.styled_runs import styled_items, text_items, wrap_styles, written_text
 from service.formats.xml_tree import Element, Miscellaneous, Name
 from service.formats.xml_units import encoding_of, xml_units

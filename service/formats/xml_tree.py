@@ -1,7 +1,7 @@
 """Elements of an XML document as trees that reproduce it exactly."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -58,6 +58,10 @@ class Element:
     def raw(self) -> str:
         return f"{self.open}{self.inner}{self.close}"
 
+    def rewritten(self, changed: Mapping[int, str]) -> str:
+        """Return the element with other text in place of some elements in it, by their ids."""
+        return f"{self.open}{''.join(changed.get(id(node), node.raw) for node in self.nodes)}{self.close}"
+
     @property
     def bare_tag(self) -> str:
         """Start tag, or that of an empty element, without its end."""
@@ -88,8 +92,9 @@ class Element:
         """Value of `xml:lang`, or of `lang`; empty without these."""
         return self.attribute("lang", XML_NAMESPACE) or self.attribute("lang") or ""
 
-    def space_before(self, i: int) -> str:
-        """Return the white space before a node; empty if there is none, or text."""
+    def space_before(self, node: "Element") -> str:
+        """Return the white space before an element in it; empty if there is none, or text."""
+        i = self.nodes.index(node)
         before = self.nodes[i - 1] if i else None
         return before.raw if isinstance(before, Chars) and not before.text.strip() else ""
 

@@ -51,13 +51,7 @@ def encoding_of(source: IO[bytes]) -> str:
         if head.startswith(beginning):
             return encoding
     declared = _DECLARED.search(head)
-    if declared is None:
-        return UTF_8
-    label = declared[1].decode()
-    codec = codec_of_label(label)
-    if codec is None:
-        raise FileFormatError(f"it declares the encoding {label[:40]!r}, which is unknown; save it in UTF-8")
-    return codec
+    return UTF_8 if declared is None else codec_of_label(declared[1].decode())
 
 
 def xml_units(

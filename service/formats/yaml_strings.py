@@ -9,7 +9,7 @@ The parser is PyYAML's (YAML 1.1), which yields events: an alias is never expand
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
@@ -17,7 +17,7 @@ import yaml
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.language_tags import matches_language, renamed_language
 from service.formats.messages import has_words, message_unit
-from service.formats.plural_keys import added_keys
+from service.formats.plural_forms import added_keys
 from service.formats.string_files import (
     LanguageTag,
     SelectedKeys,
@@ -130,6 +130,9 @@ _BLANKS = "\0 \t\r\n\x85\u2028\u2029"
 class _Loader(yaml.SafeLoader):
     """Reads plain scalars that begin with a colon within brackets, too, as YAML 1.2 and Ruby do."""
 
+    depth = 0
+    """Collections around what comes next."""
+
     def check_plain(self) -> bool:
         return self._begins_symbol() or bool(super().check_plain())
 
@@ -141,6 +144,23 @@ class _Loader(yaml.SafeLoader):
         if not self.flow_level or self.peek() != ":" or self.peek(1) in f"{_BLANKS},:[]{{}}":
             return False
         return self.pointer > 0 and self.buffer[self.pointer - 1] in f"{_BLANKS},[{{"
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Return a node, whose tag is empty if the file names it; None for an alias."""
+        event = self.peek_event()  # type: ignore[no-untyped-call]  # in the stubs
+        if isinstance(event, yaml.AliasEvent):
+            self.get_event()  # type: ignore[no-untyped-call]  # in the stubs
+            return None
+        if self.depth == MAX_DEPTH and not isinstance(event, yaml.ScalarEvent):
+            line = event.start_mark.line + 1
+            raise FileFormatError(f"line {line}: it is nested more than {MAX_DEPTH} deep")
+        self.anchors = {}  # nothing looks them up
+        self.depth += 1
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        if node is not None and event.tag is not None:
+            node.tag = ""
+        return node
 
 
 @dataclass(slots=True)
@@ -154,21 +174,6 @@ class _Scalar:
     text: str | None
     """None for numbers and the like, and for a scalar with a tag."""
     notation: ScalarNotation
-
-
-@dataclass(slots=True)
-class _Level:
-    """An open collection."""
-
-    is_mapping: bool
-    path: str
-    is_flow: bool
-    keys: list[_Scalar | None] = field(default_factory=list)
-    """Of a mapping; None for a key that is a collection or an alias."""
-    values: list[_Scalar | None] = field(default_factory=list)
-    is_at_key: bool = True
-    num_mappings: int = 0
-    """Values that are mappings."""
 
 
 class YamlFormat(StringFormat):
@@ -190,9 +195,7 @@ class _Walk:
         self._text = text
         self._options = options
         self._selected = selected
-        self._levels: list[_Level] = []
         self._slots: list[Slot | LanguageTag] = []
-        self._resolver = yaml.resolver.Resolver()
         self._line_end = "\r\n" if "\r\n" in text else "\n"
 
     def slots(self) -> list[Slot | LanguageTag]:
@@ -202,76 +205,69 @@ class _Walk:
             FileFormatError: the file is not YAML, or nested too deeply.
         """
         try:
-            for event in yaml.parse(self._text, Loader=_Loader):
-                self._add(event)
+            for root in yaml.compose_all(self._text, _Loader):
+                self._visit(root, "", is_flow=False)
+                self._rename_language(root)
         except yaml.YAMLError as error:
             raise _syntax_error(error) from error
         return self._slots
 
-    def _add(self, event: yaml.Event) -> None:
-        if isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
-            self._open(event)
-        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
-            self._close(self._levels.pop())
-        elif isinstance(event, yaml.AliasEvent):
-            self._take(None)
-        elif isinstance(event, yaml.ScalarEvent):
-            self._take(self._scalar(event))
+    def _visit(self, node: yaml.Node | None, path: str, *, is_flow: bool) -> _Scalar | None:
+        """Add the slots in a value; return it if it is a message."""
+        scalar = self._scalar(node, is_flow=is_flow)
+        if scalar is not None:
+            return scalar if self._translate(scalar, path) else None
+        if isinstance(node, yaml.MappingNode):
+            self._visit_mapping(node, path)
+        elif isinstance(node, yaml.SequenceNode):
+            for item in node.value:
+                self._visit(item, path, is_flow=node.flow_style is True)
+        return None
 
-    def _open(self, event: yaml.MappingStartEvent | yaml.SequenceStartEvent) -> None:
-        path = self._path()
-        self._take(None)
-        if len(self._levels) == MAX_DEPTH:
-            line = _position(event.start_mark)[1]
-            raise FileFormatError(f"line {line}: it is nested more than {MAX_DEPTH} deep")
-        is_mapping = isinstance(event, yaml.MappingStartEvent)
-        if self._levels:
-            self._levels[-1].num_mappings += is_mapping
-        self._levels.append(_Level(is_mapping, path, event.flow_style is True))
+    def _visit_mapping(self, mapping: yaml.MappingNode, path: str) -> None:
+        keys, values = list[_Scalar | None](), list[_Scalar | None]()
+        is_flow = mapping.flow_style is True
+        for key_node, value_node in mapping.value:
+            key, path_of_value = self._scalar(key_node, is_flow=is_flow), path
+            if key is None:
+                self._visit(key_node, path, is_flow=is_flow)
+            else:
+                name = self._text[key.start : key.notation.end] if key.text is None else key.text
+                path_of_value = join_keys(path, name)
+            keys.append(key)
+            values.append(self._visit(value_node, path_of_value, is_flow=is_flow))
+        names = [
+            None if key is None or value is None else key.text
+            for key, value in zip(keys, values, strict=True)
+        ]
+        for i, added in added_keys(names, self._options).items():
+            key, value = keys[i], values[i]
+            for one in added:
+                other = values[one.text_of]
+                if key is not None and value is not None and other is not None:
+                    location = _location(value.line, join_keys(path, one.name))
+                    self._slots += self._added(key, value, one.name, other.text or "", location)
 
-    def _path(self) -> str:
-        """Return the path of the value that comes next."""
-        if not self._levels:
-            return ""
-        level = self._levels[-1]
-        if not level.is_mapping or level.is_at_key:
-            return level.path
-        key = level.keys[-1]
-        if key is None:
-            return level.path
-        name = self._text[key.start : key.notation.end] if key.text is None else key.text
-        return join_keys(level.path, name)
-
-    def _take(self, scalar: _Scalar | None) -> None:
-        """Take a key or a value."""
-        level = self._levels[-1] if self._levels else None
-        if level is None or not level.is_mapping:
-            self._translate(scalar, self._path())
+    def _rename_language(self, root: yaml.Node | None) -> None:
+        """Add the tag of the language if the only key of a document names it."""
+        if not isinstance(root, yaml.MappingNode) or len(root.value) != 1:
             return
-        if level.is_at_key:
-            level.keys.append(scalar)
-        else:
-            is_message = self._translate(scalar, self._path())
-            level.values.append(scalar if is_message else None)
-        level.is_at_key = not level.is_at_key
+        key = self._scalar(root.value[0][0], is_flow=root.flow_style is True)
+        name = "" if key is None else key.text or ""
+        is_mapping = isinstance(root.value[0][1], yaml.MappingNode)
+        if key is not None and is_mapping and matches_language(name, self._options.source):
+            renamed = key.notation.write(renamed_language(name, self._options.target))
+            self._slots.append(LanguageTag(key.start, key.notation.end, renamed))
 
-    def _scalar(self, event: yaml.ScalarEvent) -> _Scalar:
-        start, line = _position(event.start_mark)
-        end, _ = _position(event.end_mark)
+    def _scalar(self, node: yaml.Node | None, *, is_flow: bool) -> _Scalar | None:
+        if not isinstance(node, yaml.ScalarNode):
+            return None
+        start, end, value = node.start_mark.index, node.end_mark.index, str(node.value)
         start = skip_properties(self._text, start, end)
-        is_flow = any(level.is_flow for level in self._levels)
-        notation = ScalarNotation.of(self._text, start, end, event.style, is_flow=is_flow)
-        text = None if event.tag is not None else self._text_of(event)
-        return _Scalar(start, line, text, notation)
-
-    def _text_of(self, event: yaml.ScalarEvent) -> str | None:
-        value = str(event.value)
-        tag: object = self._resolver.resolve(  # type: ignore[no-untyped-call]  # in the stubs
-            yaml.ScalarNode, value, event.implicit
-        )
-        is_plain = event.style is None
-        is_other = is_plain and (_OTHER_IN_1_2.fullmatch(value) or _SYMBOL.fullmatch(value))
-        return None if tag != _STRING or is_other else join_surrogates(value)
+        notation = ScalarNotation.of(self._text, start, end, node.style, is_flow=is_flow)
+        is_other = node.style is None and (_OTHER_IN_1_2.fullmatch(value) or _SYMBOL.fullmatch(value))
+        text = None if node.tag != _STRING or is_other else join_surrogates(value)
+        return _Scalar(start, node.start_mark.line + 1, text, notation)
 
     def _translate(self, scalar: _Scalar | None, path: str) -> bool:
         """Add the slot of a value; return whether it is a message."""
@@ -285,48 +281,19 @@ class _Walk:
         self._slots.append(Slot(scalar.start, scalar.notation.end, unit))
         return True
 
-    def _close(self, level: _Level) -> None:
-        if not level.is_mapping:
-            return
-        self._add_plurals(level)
-        if not self._levels and len(level.keys) == 1:
-            key = level.keys[0]
-            name = "" if key is None else key.text or ""
-            if key is not None and level.num_mappings and matches_language(name, self._options.source):
-                renamed = key.notation.write(renamed_language(name, self._options.target))
-                self._slots.append(LanguageTag(key.start, key.notation.end, renamed))
-
-    def _add_plurals(self, level: _Level) -> None:
-        names = [
-            None if key is None or value is None else key.text
-            for key, value in zip(level.keys, level.values, strict=True)
-        ]
-        for i, added in added_keys(names, self._options).items():
-            key, value = level.keys[i], level.values[i]
-            for one in added:
-                other = level.values[one.text_of]
-                if key is not None and value is not None and other is not None:
-                    self._slots += self._added(key, value, one.name, other.text or "", level)
-
-    def _added(self, key: _Scalar, after: _Scalar, name: str, text: str, level: _Level) -> Iterator[Slot]:
+    def _added(self, key: _Scalar, after: _Scalar, name: str, text: str, location: str) -> Iterator[Slot]:
         """Yield the slot of a key after another one, on a line of its own in block style."""
         at = after.notation.end
         before = ", "
         if after.notation.keeps_line_ends:
             return  # blank lines after it are part of its text
-        if not level.is_flow:
+        if not after.notation.is_flow:
             line_start = self._text.rfind("\n", 0, key.start) + 1
             line_end = self._text.find("\n", at)
             at = len(self._text) if line_end < 0 else line_end - self._text.endswith("\r", 0, line_end)
             before = f"{self._line_end}{' ' * (key.start - line_start)}"
         before += f"{key.notation.write(name)}: "
-        location = _location(after.line, join_keys(level.path, name))
         yield Slot(at, at, message_unit(text, location, None, lambda new: before + after.notation.write(new)))
-
-
-def _position(mark: Any) -> tuple[int, int]:
-    """Return the position of a parser's mark, and the number of its line."""
-    return mark.index, mark.line + 1
 
 
 def _location(line: int, path: str) -> str:

@@ -12,18 +12,7 @@ from service.text.options import MarkupOptions
 from service.text.tokens import InlineItem, TokenKind, join_empty_elements, join_notes
 
 
-@dataclass(slots=True)
-class _Block:
-    """An open element that separates texts, and the open elements in it that do not."""
-
-    name: str
-    start: int
-    inline: list[tuple[str, int]] = field(default_factory=list)
-    counts: Counter[str] = field(default_factory=Counter)
-    """Number of open elements in `inline`, by name."""
-
-
-def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> "OpenElements":
+def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> "Nesting":
     """Pair tags within each block: an inline element ends with its block at the latest.
 
     Of crossing elements, `<b><i></b></i>`, the inner one ends where the outer one does; its end tag stays
@@ -33,86 +22,79 @@ def nest(lexemes: Sequence[Lexeme], is_block: Callable[[str], bool]) -> "OpenEle
         lexemes: lexemes of the whole document.
         is_block: whether an element of this name is a block.
     """
-    nester = OpenElements(len(lexemes))
+    nesting = Nesting()
     for i, lexeme in enumerate(lexemes):
         if lexeme.kind is LexemeKind.START:
-            if is_block(lexeme.name):
-                nester.end_implied(lexeme.name, i)
+            splits = is_block(lexeme.name)
+            if splits:
+                nesting.end_implied(lexeme.name, i)
             if lexeme.name in html_names.VOID or lexeme.is_empty:
-                nester.ends[i] = i + 1
-            elif is_block(lexeme.name):
-                nester.open_block(lexeme.name, i)
+                nesting.ends[i] = i + 1
             else:
-                nester.open_inline(lexeme.name, i)
+                nesting.open(lexeme.name, i, is_block=splits)
         elif lexeme.kind is LexemeKind.END:
-            close = nester.close_block if is_block(lexeme.name) else nester.close_inline
-            close(lexeme.name, i)
-    nester.finish()
-    return nester
+            nesting.close(lexeme.name, i, is_block=is_block(lexeme.name))
+    nesting.end_all(len(lexemes))
+    return nesting
 
 
-class OpenElements:
-    """Stack of open elements; pairs of tags and ends of elements, by positions of lexemes."""
+_BLOCK = -1
 
-    def __init__(self, num_lexemes: int) -> None:
-        self.partners: dict[int, int] = {}
-        """Start tags to their end tags, and vice versa."""
-        self.ends: dict[int, int] = {}
-        """Start tags to where their elements end: after the end tag, or at the lexeme that ended them."""
-        self._num_lexemes = num_lexemes
-        self._blocks = [_Block("", -1)]
-        self._counts: Counter[str] = Counter()
 
-    def open_block(self, name: str, i: int) -> None:
-        self._blocks.append(_Block(name, i))
-        self._counts[name] += 1
+@dataclass(slots=True)
+class Nesting:
+    """Pairs of tags and ends of elements, by positions of lexemes."""
 
-    def open_inline(self, name: str, i: int) -> None:
-        self._blocks[-1].inline.append((name, i))
-        self._blocks[-1].counts[name] += 1
+    partners: dict[int, int] = field(default_factory=dict)
+    """Start tags to their end tags, and vice versa."""
+    ends: dict[int, int] = field(default_factory=dict)
+    """Start tags to where their elements end: after the end tag, or at the lexeme that ended them."""
+    _open: list[tuple[int, tuple[int, str]]] = field(default_factory=list)
+    """Start tag and key of each open element: its name, and the number of blocks around it, or `_BLOCK`."""
+    _blocks: list[str] = field(default_factory=list)
+    _counts: Counter[tuple[int, str]] = field(default_factory=Counter)
+    """Number of open elements by key."""
+
+    def open(self, name: str, i: int, *, is_block: bool) -> None:
+        """Open an element."""
+        key = self._key(name, is_block=is_block)
+        self._open.append((i, key))
+        self._counts[key] += 1
+        if is_block:
+            self._blocks.append(name)
 
     def end_implied(self, name: str, i: int) -> None:
-        while name in html_names.ENDED_BY.get(self._blocks[-1].name, ()):
-            self._end_block(i)
+        """End the blocks that the start tag of a block ends."""
+        while self._blocks and name in html_names.ENDED_BY.get(self._blocks[-1], ()):
+            num_blocks = len(self._blocks)
+            while len(self._blocks) == num_blocks:
+                self._end_last(i)
 
-    def close_block(self, name: str, i: int) -> None:
-        if not self._counts[name]:
+    def close(self, name: str, i: int, *, is_block: bool) -> None:
+        """End an element at its end tag, with all in it; inline elements of outer blocks stay open."""
+        key = self._key(name, is_block=is_block)
+        if not self._counts[key]:
             return
-        while self._blocks[-1].name != name:
-            self._end_block(i)
-        start = self._end_block(i)
-        self._pair(start, i)
+        while self._open[-1][1] != key:
+            self._end_last(i)
+        start = self._end_last(i)
+        self.partners[start], self.partners[i] = i, start
+        self.ends[start] = i + 1
 
-    def close_inline(self, name: str, i: int) -> None:
-        block = self._blocks[-1]
-        if not block.counts[name]:
-            return
-        while block.inline[-1][0] != name:
-            self._end_inline(block, i)
-        self._pair(self._end_inline(block, i), i)
-
-    def finish(self) -> None:
+    def end_all(self, i: int) -> None:
         """End all elements at the end of the document."""
-        while self._blocks:
-            self._end_block(self._num_lexemes)
-        del self.ends[-1]  # the document itself
+        while self._open:
+            self._end_last(i)
 
-    def _pair(self, start: int, end: int) -> None:
-        self.partners[start], self.partners[end] = end, start
-        self.ends[start] = end + 1
+    def _key(self, name: str, *, is_block: bool) -> tuple[int, str]:
+        return _BLOCK if is_block else len(self._blocks), name
 
-    def _end_block(self, i: int) -> int:
-        block = self._blocks.pop()
-        while block.inline:
-            self._end_inline(block, i)
-        self._counts[block.name] -= 1
-        self.ends[block.start] = i
-        return block.start
-
-    def _end_inline(self, block: _Block, i: int) -> int:
-        name, start = block.inline.pop()
-        block.counts[name] -= 1
+    def _end_last(self, i: int) -> int:
+        start, key = self._open.pop()
+        self._counts[key] -= 1
         self.ends[start] = i
+        if key[0] == _BLOCK:
+            self._blocks.pop()
         return start
 
 
@@ -200,7 +182,7 @@ class _Rules:
 
 
 def _merge_ignored(
-    lexemes: Sequence[Lexeme], nesting: OpenElements, rules: _Rules
+    lexemes: Sequence[Lexeme], nesting: Nesting, rules: _Rules
 ) -> Iterator[tuple[int, InlineItem]]:
     """Yield positions of lexemes, each with the token of an ignored element that begins there, if any."""
     end = 0

@@ -104,12 +104,8 @@ class MarkedText:
         """The text without its objects: what its language is detected from."""
         if not self.objects:
             return self.text
-        pieces: list[str] = []
-        at = 0
-        for each in self.objects:
-            pieces += (self.text[at : each.start], "\n" if each.shown is Shown.BREAK else " ")
-            at = each.end
-        return "".join((*pieces, self.text[at:]))
+        spans = ((each.start, each.end, "\n" if each.shown is Shown.BREAK else " ") for each in self.objects)
+        return fill(self.text, spans)
 
     def objects_in(self, start: int, end: int) -> range:
         """Return the indexes of the objects that are within a part of the text."""
@@ -140,6 +136,16 @@ class MarkedText:
             tuple(Mark(at, MarkKind(kind), *rest) for at, kind, *rest in marks),
             tuple(Object(start, end, Shown(shown), *rest) for start, end, shown, *rest in objects),
         )
+
+
+def fill(text: str, spans: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text with other strings in place of spans, which are in order."""
+    pieces: list[str] = []
+    at = 0
+    for start, end, filler in spans:
+        pieces += (text[at:start], filler)
+        at = end
+    return "".join((*pieces, text[at:]))
 
 
 def with_partners(marks: Sequence[Mark]) -> tuple[Mark, ...]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from enum import Enum
 from typing import NamedTuple
 
+from service.text.marked_text import OBJECT, fill
 from service.text.searching import find_all, never_pause
 
 
@@ -109,7 +110,6 @@ _SHORT_NUMBER = re.compile(
 _NOUN = re.compile(r"(?<!\w)[A-ZÄÖÜ][a-zäöüß]{3,} \Z")
 _LONG = re.compile(rf"\d{{{_LONG_DIGITS}}}")
 _DIGIT = re.compile(r"\d")
-_MASK = "\ufffc"
 
 
 def find_numbers(
@@ -192,9 +192,4 @@ def _is_mixture(text: str, start: int, end: int) -> bool:
 
 def mask(text: str, spans: Iterable[tuple[int, int]]) -> str:
     """Return a text of the same length in which each character of the spans is one that is no letter."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in spans:
-        pieces += (text[at:start], _MASK * (end - start))
-        at = end
-    return "".join((*pieces, text[at:]))
+    return fill(text, ((start, end, OBJECT * (end - start)) for start, end in spans))

@@ -213,21 +213,15 @@ def _tree(movables: Sequence[Movable], source: Span, moving: range) -> tuple[_No
     return root, max(depth, num_begun)
 
 
-def _in_order(root: _Node) -> Iterator[Placement]:
-    pending: list[_Node | Placement] = [root]
-    while pending:
-        node = pending.pop()
-        if isinstance(node, Placement):
-            yield node
-        elif node.single is not None:
-            yield Placement(node.target.start, node.single)
-        else:
-            if node.opens is not None:
-                yield Placement(node.target.start, node.opens)
-            if node.closes is not None:
-                pending.append(Placement(node.target.end, node.closes))
-            children = sorted(node.children, key=lambda child: (*child.target, child.order))
-            pending += reversed(children)
+def _in_order(node: _Node) -> Iterator[Placement]:
+    """Yield what is in a node, at most `MAX_DEPTH` levels of it, in the order of the output."""
+    first = node.opens if node.single is None else node.single
+    if first is not None:
+        yield Placement(node.target.start, first)
+    for child in sorted(node.children, key=lambda child: (*child.target, child.order)):
+        yield from _in_order(child)
+    if node.closes is not None:
+        yield Placement(node.target.end, node.closes)
 
 
 def _free_span(parent: _Node, placed: Sequence[_Node]) -> Span:

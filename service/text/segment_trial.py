@@ -9,7 +9,7 @@ from dragoman.types import SegmentTranslation, Span, Translation
 from service.text.context import TextContext
 from service.text.joining import Piece, translated_piece, unchanged_piece
 from service.text.judging import match_stand_ins
-from service.text.marked_text import Object, Shown
+from service.text.marked_text import Object, Shown, fill
 from service.text.no_break_spaces import has_no_break_space
 from service.text.number_changes import NumberChanges, NumberForms, number_forms
 from service.text.numbers import Number, mask
@@ -285,12 +285,7 @@ def _syntax(text: str) -> Counter[str]:
 
 def masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """Return a text with line feeds in place of some parts, which are in order."""
-    pieces: list[str] = []
-    at = 0
-    for start, end in spans:
-        pieces += (text[at:start], "\n")
-        at = end
-    return "".join((*pieces, text[at:]))
+    return fill(text, ((start, end, "\n") for start, end in spans))
 
 
 def _is_within(span: Span, whole: Span) -> bool:

@@ -105,10 +105,10 @@ def join_empty_elements(items: Sequence[InlineItem], kind: TokenKind) -> list[In
     """Join start tags directly followed by their end tags into one item of a kind; drop empty items."""
     joined: list[InlineItem] = []
     positions: list[int] = []
-    for i, item in enumerate(items):
-        if item.kind is TokenKind.CLOSE and item.partner == i - 1:
+    for item in items:
+        if item.kind is TokenKind.CLOSE and joined and joined[-1].kind is TokenKind.OPEN:
             joined[-1] = InlineItem(kind, raw=joined[-1].raw + item.raw)
-        elif item.raw:
+        elif item.raw or item.text:
             joined.append(item)
         positions.append(len(joined) - 1)
     return _with_positions(joined, positions)

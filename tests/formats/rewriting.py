@@ -10,8 +10,7 @@ from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from lxml import etree
 
-from service.formats.entries import Entry, FileFormat, FileOptions
-from service.formats.review_marks import TargetText
+from service.formats.entries import Entry, FileFormat, FileOptions, TargetText
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin
 from tests.text.markup.marked import noted, outcome, unnoted

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from service.formats.entries import Entry
+from service.formats.entries import Entry, TargetText
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText
 from tests.formats.rewriting import OPTIONS, own, rewritten
 from tests.formats.string_samples import RESX
 

@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from service.formats import compression
 from service.formats.compression import CompressedFormat
-from service.formats.entries import FileFormatError
-from service.formats.lines import LinesFormat
+from service.formats.entries import FileFormatError, TargetText
+from service.formats.plain_text import PlainTextFormat
 from service.formats.registry import COMPRESSIONS
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from tests.formats.rewriting import OPTIONS, entries, rewritten, shouted, written
 
-LINES = LinesFormat(OPTIONS)
+LINES = PlainTextFormat(OPTIONS)
 SUFFIXES = pytest.mark.parametrize("suffix", COMPRESSIONS)
 SENTENCES = b"".join(b"Satz %d\n" % (i * i) for i in range(200))
 

@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from service.formats.entries import FileFormatError, FileOptions
+from service.formats.entries import FileFormatError, FileOptions, TargetText
 from service.formats.limits import FileLimits
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from tests.formats.pdf_samples import deflated, one_page, stream, text_at
 from tests.formats.rewriting import OPTIONS, saved, texts

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.formats.entries import Entry, FileOptions
+from service.formats.entries import Entry, FileOptions, TargetText
 from service.formats.markdown import MarkdownFormat
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from tests.formats.rewriting import OPTIONS, entries, own, rewritten, target_text, texts
 from tests.text.markup.marked import noted, unnoted

@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from service.formats.entries import Entry, FileFormat, FileFormatError
+from service.formats.entries import Entry, FileFormat, FileFormatError, TargetText
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText
 from service.formats.xlsx import MAX_CELL_CHARACTERS
 from service.text.marked_text import MarkedText
 from tests.formats import office_rules as rules

@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from service.formats.entries import FileFormatError
-from service.formats.lines import MAX_LINE_BYTES, LinesFormat
+from service.formats.lines import MAX_LINE_BYTES
 from service.formats.plain_text import PlainTextFormat
 from service.formats.registry import open_format
-from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, texts, written
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, texts, written
 
-TEXT, LINES = PlainTextFormat(OPTIONS), LinesFormat(OPTIONS)
+TEXT = PlainTextFormat(OPTIONS)
 MARKS = {
     "utf-8": codecs.BOM_UTF8,
     "utf-16-le": codecs.BOM_UTF16_LE,
@@ -40,19 +40,8 @@ def test_with_their_own_texts_lines_come_back_byte_for_byte(
     # A NUL after the mark of UTF-16 looks like that of UTF-32.
     marked = MARKS[encoding] + (text.lstrip("\0") if encoding == "utf-16-le" else text).encode(encoding)
 
-    for file_format, content in ((TEXT, marked), (LINES, MARKS["utf-8"] * has_mark + text.encode())):
-        assert rewritten(file_format, content, own) == content
-
-
-@pytest.mark.parametrize("content", [b"", b"a\n\xc3\xbc\r\n b", b"\x81", b"a\n\xfeb\0"])
-def test_text_without_a_byte_order_mark_is_read_like_lines(content: bytes) -> None:
-    def read_by(opened: PlainTextFormat | LinesFormat) -> object:
-        try:
-            return entries(opened, content)
-        except FileFormatError as error:
-            return error.problem
-
-    assert read_by(TEXT) == read_by(LINES)
+    for content in (marked, MARKS["utf-8"] * has_mark + text.encode()):
+        assert rewritten(TEXT, content, own) == content
 
 
 @pytest.mark.parametrize("encoding", MARKS)
@@ -95,7 +84,7 @@ def test_a_long_file_is_read_lazily() -> None:
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])) | st.text("a\r\n")))
 def test_no_translation_moves_the_lines_after_it(translations: list[str]) -> None:
-    result = written(LINES, b"".join(b"a%d\n" % i for i in range(len(translations))), *translations)
+    result = written(TEXT, b"".join(b"a%d\n" % i for i in range(len(translations))), *translations)
 
     assert result.count(b"\n") == len(translations)
     assert b"\r\n" not in result
@@ -104,14 +93,14 @@ def test_no_translation_moves_the_lines_after_it(translations: list[str]) -> Non
 def test_a_line_may_be_as_long_as_the_limit() -> None:
     content = b"\xef\xbb\xbf" + b"a" * MAX_LINE_BYTES + b"\r\nb\n"
 
-    assert [len(text) for text in texts(LINES, content)] == [MAX_LINE_BYTES, 1]
+    assert [len(text) for text in texts(TEXT, content)] == [MAX_LINE_BYTES, 1]
 
 
 def test_a_longer_line_is_rejected_before_it_is_read_to_its_end() -> None:
     source = io.BytesIO(b"a" * 3 * MAX_LINE_BYTES)
 
     with pytest.raises(FileFormatError, match=r"^line 1 is longer than 10,000,000 bytes; split it"):
-        next(LINES.read(source))
+        next(TEXT.read(source))
     assert source.tell() < 2 * MAX_LINE_BYTES
 
 

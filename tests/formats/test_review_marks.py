@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from service.formats.entries import TargetText
 from service.formats.registry import open_format
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin
 from tests.formats.fuzz.seeds import FILES

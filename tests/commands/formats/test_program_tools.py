@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from service.formats.android_xml import AndroidXmlFormat
-from service.formats.entries import Entry, FileOptions
+from service.formats.entries import Entry, FileOptions, TargetText
 from service.formats.qt_ts import QtTsFormat
-from service.formats.review_marks import TargetText
 from service.text.outcome import TextOrigin
 from tests.formats.rewriting import OPTIONS, own, rewritten, target_text
 from tests.formats.string_samples import ANDROID, QT

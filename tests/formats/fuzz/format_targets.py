@@ -11,9 +11,8 @@ from random import Random
 
 import pytest
 
-from service.formats.entries import FileFormatError, FileOptions
+from service.formats.entries import FileFormatError, FileOptions, TargetText
 from service.formats.registry import ALIASES, SUFFIXES, open_format
-from service.formats.review_marks import TargetText
 from service.text.marked_text import MarkedText
 from tests.formats.fuzz.seeds import ARCHIVES, FILES, TOKENS
 from tests.formats.fuzz.target import Inputs, Target, World, archives, seeded

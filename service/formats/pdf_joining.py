@@ -1,10 +1,15 @@
-"""Joining of lines: spaces, and hyphens that belong to the line break or to the word."""
+"""Joining of lines: spaces, and hyphens that belong to the line break or to the word.
+
+The words of a justified line may have gaps as wide as those between the cells of a table; these are joined,
+too.
+"""
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby, pairwise
 
-from service.formats.pdf_lines import PdfLine, StyledText
+from service.formats.pdf_lines import Cell, PdfLine, StyledText
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _LAST_WORD = re.compile(r"(?<![^\W\d_])(?<![^\W\d_]-)[^\W\d_]++(?:-[^\W\d_]++)*+\Z")
@@ -77,3 +82,48 @@ def _hyphen(before: str, after: str, hyphen: str, words: frozenset[str]) -> str:
     has_own_hyphen = "-" in after and second.partition("-")[0] in words
     is_compound = "-" in before and first.rpartition("-")[2] in words and second in words
     return hyphen if is_capital or has_own_hyphen or is_compound else ""
+
+
+_EQUAL_GAPS = 1.1
+_RIGHT_EM = 0.15
+_INDENT_EM = 2.0
+_DISTANCE_EM = 3.0
+
+
+def join_justified(lines: Sequence[PdfLine]) -> list[PdfLine]:
+    """Join the words of justified lines of a page: gaps are equal, and a neighbour ends at the same edge.
+
+    Lines whose words were joined count as such neighbours.
+    """
+    found = list(lines)
+    for i in range(1, len(found)):
+        if _is_justified(found[i], found[i - 1]):
+            found[i] = _with_joined_cells(found[i])
+    for i in range(len(found) - 2, -1, -1):
+        if _is_justified(found[i], found[i + 1]):
+            found[i] = _with_joined_cells(found[i])
+    return found
+
+
+def _is_justified(line: PdfLine, neighbour: PdfLine) -> bool:
+    if len(line.cells) == 1 or len(neighbour.cells) > 1 or not line.has_size_of(neighbour):
+        return False
+    size = line.size
+    is_beside = (
+        line.style.angle == neighbour.style.angle
+        and 0 < abs(line.baseline - neighbour.baseline) <= _DISTANCE_EM * size
+        and abs(line.right - neighbour.right) <= _RIGHT_EM * size
+        and abs(line.left - neighbour.left) <= _INDENT_EM * size
+    )
+    gaps = [after.left - before.right for before, after in pairwise(line.cells)]
+    is_of_words = all(" " not in cell.text for cell in line.cells) and any(map(str.isalpha, line.text))
+    return is_beside and is_of_words and max(gaps) <= _EQUAL_GAPS * min(gaps)
+
+
+def _with_joined_cells(line: PdfLine) -> PdfLine:
+    texts: list[StyledText] = []
+    for cell in line.cells:
+        if texts:
+            texts[-1] = replace(texts[-1], text=f"{texts[-1].text} ")
+        texts.extend(cell.texts)
+    return replace(line, cells=(Cell(line.left, line.right, tuple(texts)),))
