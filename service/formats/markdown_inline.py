@@ -34,10 +34,11 @@ _OBJECTS = re.compile(
         |(?<![\w:]):[a-z][a-z0-9_+-]*+:(?![\w:]))
     | (?P<wiki>\[\[[^\[\]\n|]++\|)(?P<page>[^\[\]\n|]++)\]\]
     | (?P<point>\[\^[^\[\]\s]++\] | \{{/\*(?:[^*]|\*(?!/))*+\*/\}}
+        | \{{>>(?:[^<{{]|<(?!<\}})|\{{(?!>>))*+<<\}}
         | \{{:?[ \t]*(?:[\#.][\w:-]++|[\w:-]++=(?:"[^"\n]*+"|[\w.-]++))[^{{}}\n]*+\}} | \{{:[^{{}}\n]*+\}})
     | \](?:\[(?P<label>(?!\^)[^\[\]]++)\]|\{{(?P<class>[.\#:][^{{}}\n]*+)\}})
-    | (?P<open>\{{\+\+ | \{{-- | \{{== | \{{>> | (?<![\w=])==(?=[^\s=]))
-    | (?P<close>\+\+\}} | --\}} | ==\}} | <<\}} | (?<=[^\s=])==(?![\w=]))
+    | (?P<open>\{{\+\+ | \{{-- | \{{== | (?<![\w=])==(?=[^\s=]))
+    | (?P<close>\+\+\}} | --\}} | ==\}} | (?<=[^\s=])==(?![\w=]))
     | (?P<attribute>(?<==)\{{(?:[^{{}}]|\{{[^{{}}]*+\}})*+\}} | (?<=\s)\{{\.\.\.[\w.]++\}})
     """,
     re.VERBOSE,
@@ -151,7 +152,7 @@ def _objects(source: str, written: str) -> Iterator[_Found]:
             yield _object(start, found.end("wiki"), TokenKind.OPEN, written, "wiki open")
             yield _object(found.end("page"), at, TokenKind.CLOSE, written, "wiki close")
         elif group in {"open", "close"}:
-            yield _object(start, at, TokenKind.POINT, written, f"{group}:{raw.strip('{}').replace('<', '>')}")
+            yield _object(start, at, TokenKind.POINT, written, f"{group}:{raw.strip('{}')}")
         elif group in {"label", "class"}:
             yield start, at, f"]({_FILLER * (len(raw) - 3)})", None
         elif group == "attribute":

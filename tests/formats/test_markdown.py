@@ -30,6 +30,7 @@ MARKDOWN = MarkdownFormat(OPTIONS)
         "[!a] ",
         "[[a|b]]",
         "{#a}",
+        "{>>",
         ":a:",
         '"',
         "[[",

@@ -29,6 +29,7 @@ INLINE = [
     "W[^note],", "{{ site.W_x }}", "{% if W %}", "[W]({{ '/W/' | relative_url }})", "![[W.png|300]]", "[[W|W W]]",
     "[W]{.rot}", "W {: .klasse }", "<!-- W_c -->", "<b>W</b>", "<span style={{color: 'W'}}>W</span>", "{/* W */}",
     "\\*W\\*", "W&nbsp;W", "W &amp; W", "(W)", "W!", "W: W", "5 $ W 10 $", "\"W\"", "[W]", "==W==", "{++W++}",
+    "{==W W==}{>>W W<<}",
     "W\\_W", "[@W99, p. 5]", ":smile:", "<https://a.b/c_d*e>", "https://a.b/c_d_e", "<kbd>W</kbd>", "a[0] W",
     "{{< ref \"W\" >}}", "{{% param W %}}", "[W]({{< ref \"/W\" >}})", "W<sup>1</sup>", "©", "W...", "W?",
 ]  # fmt: skip
