@@ -8,7 +8,7 @@ written with as few runs as it has formats.
 """
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from zipfile import ZipFile
@@ -19,7 +19,7 @@ from service.formats.inline_runs import TextRun, enclosed, pair_halves, text_run
 from service.formats.office_packages import read_package
 from service.formats.styled_runs import styled_items, text_items, wrap_styles, written_text
 from service.formats.xml_tree import Chars, Element, Miscellaneous, Name
-from service.text.tokens import InlineItem, TokenKind
+from service.text.tokens import InlineItem, TokenKind, refers_to_note
 
 FIELD_NOTE = "field:"
 """Prefix of `begin`, `separate`, `end` and `code` in the notes of field marks, which are breaks."""
@@ -120,13 +120,25 @@ _IRRELEVANT_PROPERTIES = frozenset(["lang", "noProof", "rPrChange"])
 """Run properties that do not affect the look of a translation."""
 _VISIBLE_ON_SPACE = re.compile(":(?:u|strike|dstrike|highlight|shd|bdr)[ /]")
 """Run properties that are visible on white space."""
+_RAISED = re.compile(r":vertAlign\s[^<>]*\"superscript\"")
 
 
 def _parse_paragraph(element: Element, location: str, write: WriteNested) -> list[TextRun | InlineItem]:
-    items = pair_halves(
-        collapse_fields(list(_content(element, write)), lambda found: _write_items(found, element.prefix))
-    )
+    content = _with_notes(_content(element, write), element.prefix)
+    items = pair_halves(collapse_fields(list(content), lambda found: _write_items(found, element.prefix)))
     return list(text_runs(wrap_styles(items, _VISIBLE_ON_SPACE.search), location))
+
+
+def _with_notes(items: Iterable[InlineItem], prefix: str) -> Iterator[InlineItem]:
+    """Yield items with raised references to notes as points."""
+    before = ""
+    for item in items:
+        is_raised = item.kind is TokenKind.TEXT and _RAISED.search(item.note or "")
+        if is_raised and refers_to_note(item.text, before):
+            yield InlineItem(TokenKind.POINT, raw=_write_items([item], prefix))
+            continue
+        before = item.text
+        yield item
 
 
 def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:

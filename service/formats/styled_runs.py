@@ -16,10 +16,10 @@ _MORE_SPACES = re.compile("(?<= )( {2,})")
 
 
 def text_items(text: str, style: str, written: Callable[[str], str]) -> Iterator[InlineItem]:
-    """Yield text with a style; the spaces after a first one are points, as a function writes them."""
+    """Yield text with a style; two spaces or more after a first one part texts, as a function writes them."""
     for i, part in enumerate(_MORE_SPACES.split(text)):
         if i % 2:
-            yield InlineItem(TokenKind.POINT, raw=written(part))
+            yield InlineItem(TokenKind.BREAK, raw=written(part))
         elif part:
             yield InlineItem(TokenKind.TEXT, part, note=style)
 

@@ -91,7 +91,12 @@ def _is_note(items: Sequence[InlineItem], before: str) -> bool:
     tags = [item.raw for item in items if item.kind is not TokenKind.TEXT]
     text = "".join(item.text for item in items if item.kind is TokenKind.TEXT)
     is_raised = any(tag[1:4].lower() == "sup" for tag in tags) and all(map(_NOTE_TAG.match, tags))
-    return is_raised and _NOTE.fullmatch(text) is not None and _NOTED.search(before) is not None
+    return is_raised and refers_to_note(text, before)
+
+
+def refers_to_note(raised: str, before: str) -> bool:
+    """Return whether raised text refers to a note, after a word or a sentence."""
+    return _NOTE.fullmatch(raised) is not None and _NOTED.search(before) is not None
 
 
 def _with_positions(items: Sequence[InlineItem], positions: Sequence[int]) -> list[InlineItem]:
