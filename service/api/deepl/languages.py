@@ -12,12 +12,10 @@ from dragoman.routing.routes import Routes
 from service.api.deepl import schemas
 from service.api.deepl.access import enter
 from service.api.deepl.responses import NEXT_ROOT, ROOT
-from service.api.deepl.schemas import ApiKey
 from service.api.languages import RoutesCache, english_name
 from service.api.services import Services
 from service.http import openapi
 from service.http.errors import SafeJSONResponse
-from service.http.openapi import DocumentedModel, examples
 from service.http.validation import Texts
 from service.work.threads import run_in_thread
 
@@ -125,17 +123,17 @@ def _to_lower(value: object) -> object:
     return value.lower() if isinstance(value, str) else value
 
 
-class DeepLLanguagesQuery(DocumentedModel):
+class DeepLLanguagesQuery(openapi.DocumentedModel):
     """Query of the list of languages."""
 
-    model_config = examples({"type": "target"})
+    model_config = openapi.examples({"type": "target"})
 
     type: Literal["source", "target"] = "source"
     """Side of the translation."""
-    auth_key: ApiKey = None
+    auth_key: schemas.ApiKey = None
 
 
-class DeepLLanguage(DocumentedModel):
+class DeepLLanguage(openapi.DocumentedModel):
     """A language that the server translates from or into."""
 
     language: str
@@ -144,10 +142,10 @@ class DeepLLanguage(DocumentedModel):
     """Only of target languages."""
 
 
-class ResourceLanguagesQuery(DocumentedModel):
+class ResourceLanguagesQuery(openapi.DocumentedModel):
     """Query of the languages of a resource."""
 
-    model_config = examples({"resource": "translate_text"})
+    model_config = openapi.examples({"resource": "translate_text"})
 
     resource: Annotated[Resource, BeforeValidator(_to_lower)]
     """What the languages are for, in any case. The server has no voice, no rephrasing and no style rules."""
@@ -155,13 +153,13 @@ class ResourceLanguagesQuery(DocumentedModel):
     """No effect: nothing is `beta` or `external`."""
 
 
-class FeatureStatus(DocumentedModel):
+class FeatureStatus(openapi.DocumentedModel):
     """A feature that a language has."""
 
     status: Literal["stable"]
 
 
-class ResourceLanguage(DocumentedModel):
+class ResourceLanguage(openapi.DocumentedModel):
     """A language, and what the server offers for it."""
 
     lang: str
@@ -174,7 +172,7 @@ class ResourceLanguage(DocumentedModel):
     """By name; a feature that is missing is not offered."""
 
 
-class ResourceFeature(DocumentedModel):
+class ResourceFeature(openapi.DocumentedModel):
     """A feature of a resource, for pairs whose languages have it."""
 
     name: str
@@ -182,7 +180,7 @@ class ResourceFeature(DocumentedModel):
     needs_target_support: bool = False
 
 
-class LanguageResource(DocumentedModel):
+class LanguageResource(openapi.DocumentedModel):
     """A resource and its features."""
 
     name: Resource
