@@ -20,6 +20,7 @@ from bench.throughput import Setting, gpu_names, run_once
 from bench.workloads import MAX_REAL_TOKENS, SENTENCES, distinct_lines, read_lines
 from dragoman import DecodingOptions, Translator
 from dragoman.bundle import Bundle, open_bundle
+from dragoman.decoding.loop import StepLimit
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.loading import open_tokenizers
 from dragoman.pipeline.preparation import Preparer
@@ -94,7 +95,7 @@ class _Searches:
         """Search for all sources together."""
         lane, found = self.lane(sources, beam_size), dict[Source, list[Hypothesis]]()
         while lane.sources:
-            found |= {one.source: one.hypotheses for one in lane.step(STEPS_AT_ONCE)}
+            found |= {one.source: one.hypotheses for one in lane.step(StepLimit(STEPS_AT_ONCE))}
         return found
 
     def rate(self, batch: int, beam_size: int) -> Row:

@@ -10,7 +10,7 @@ from dragoman.bundle import Bundle
 from dragoman.cuda.memory import MAX_BEAMS
 from dragoman.cuda.model import CudaModel
 from dragoman.cuda.search_lane import CudaSearchLane, SourceIds
-from dragoman.decoding.loop import AnyLane, FinishedSource
+from dragoman.decoding.loop import ONE_STEP, AnyLane, FinishedSource, StepLimit
 from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.graphs.backend import OnnxBackend
 from dragoman.manifest import Manifest
@@ -116,8 +116,8 @@ class _OnnxLane:
     def join(self, sources: Sequence[Source], encoded: SourceIds) -> None:
         self._lane.join(sources, self._onnx.encode(encoded))
 
-    def step(self, max_steps: int = 1) -> list[FinishedSource]:
-        return self._lane.step(max_steps)
+    def step(self, limit: StepLimit = ONE_STEP) -> list[FinishedSource]:
+        return self._lane.step(limit)
 
     def remove(self, sources: Collection[Source]) -> None:
         self._lane.remove(sources)

@@ -14,7 +14,7 @@ from dragoman.cuda.columns import Fact, FinishedFact, RowFact, SourceStatus
 from dragoman.cuda.memory import MAX_BEAMS
 from dragoman.cuda.model import CudaModel
 from dragoman.decoding.beam import follow_parents
-from dragoman.decoding.loop import NAN_ERROR, FinishedSource
+from dragoman.decoding.loop import NAN_ERROR, ONE_STEP, FinishedSource, StepLimit
 from dragoman.decoding.scoring import length_norms
 from dragoman.decoding.strategy import Source
 from dragoman.errors import InputError
@@ -60,14 +60,14 @@ class CudaSearchLane:
             self._lengths.append(0)
             self._num_pending += 1
 
-    def step(self, max_steps: int = 1) -> list[FinishedSource]:
-        """Make up to `max_steps` steps at once; return the sources that are done after them."""
+    def step(self, limit: StepLimit = ONE_STEP) -> list[FinishedSource]:
+        """Make up to `limit.most` steps at once; return the sources that are done after them."""
         model = self._model
         left = max(
             source.limits.max_tokens - length
             for source, length in zip(self._sources, self._lengths, strict=True)
         )
-        self.num_steps = min(max_steps, left)
+        self.num_steps = min(limit.most, left)
         try:
             with model.lock, torch.inference_mode():
                 self._begin()

@@ -11,7 +11,7 @@ from typing import Generic, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from dragoman.decoding.loop import Encoded_contra, FinishedSource
+from dragoman.decoding.loop import ONE_STEP, Encoded_contra, FinishedSource, StepLimit
 from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.types import ForcedDecoding, Method, SearchKind
@@ -128,7 +128,7 @@ class ForcedDecodingLane(Generic[Encoded_contra]):
         self._stepper.join(encoded)
         self._targets += readers
 
-    def step(self, max_steps: int = 1) -> list[FinishedSource]:  # noqa: ARG002 -- it makes one
+    def step(self, limit: StepLimit = ONE_STEP) -> list[FinishedSource]:  # noqa: ARG002 -- it makes one
         """Make one step and return the sources that are done after it. The lane must not be empty."""
         readers = self._targets
         last_ids = np.array([reader.last_id for reader in readers], np.int64)

@@ -6,8 +6,9 @@ a row.
 
 import math
 from collections.abc import Collection, Sequence
+from ctypes import c_int64
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,21 @@ class FinishedSource:
     """Set if there are no hypotheses: the stepper returned NaN, so candidates have no meaningful order."""
 
 
+class StepLimit(NamedTuple):
+    """How many steps a lane may make before it returns, if no source is done."""
+
+    most: int = 1
+    """Number that it may make whoever waits; a lane may always make just one."""
+    counter: c_int64 | None = None
+    """If given, it may make any number until another thread changes this, or time is up."""
+    value: int = 0
+    """Of the counter until then."""
+    time_s: float = 0.0
+
+
+ONE_STEP = StepLimit()
+
+
 class AnyLane(Protocol[Encoded_contra]):
     """Sources of one kind that join and leave between steps: a `Lane` or a `ForcedDecodingLane`."""
 
@@ -91,11 +107,10 @@ class AnyLane(Protocol[Encoded_contra]):
         """Number of steps that the last call of `step` made."""
         ...
 
-    def step(self, max_steps: int = 1) -> list[FinishedSource]:
+    def step(self, limit: StepLimit = ONE_STEP) -> list[FinishedSource]:
         """Make one step, or more until a source is done, and return the sources that are done.
 
-        Args:
-            max_steps: steps that it may make; a lane may always make just one. The lane must not be empty.
+        The lane must not be empty.
         """
         ...
 
@@ -132,7 +147,7 @@ class Lane(Generic[Encoded_contra]):
         self._stepper.join(encoded)
         self._strategy.join(sources)
 
-    def step(self, max_steps: int = 1) -> list[FinishedSource]:  # noqa: ARG002 -- it makes one
+    def step(self, limit: StepLimit = ONE_STEP) -> list[FinishedSource]:  # noqa: ARG002 -- it makes one
         """Make one step and return the sources that are done after it. The lane must not be empty."""
         strategy = self._strategy
         logprobs, ids = self._candidates()

@@ -118,7 +118,10 @@ _FUNCTIONS = {
     ),
     "free_search": (c_void_p,),
     "search_join": (c_void_p, c_void_p, POINTER(NativeSearchOptions), c_int64),
-    "search_step": (c_void_p, c_int64, POINTER(c_int64), POINTER(c_int64)),
+    "search_steps": (
+        *(c_void_p, c_int64, POINTER(c_int64), c_int64, c_double),
+        *(POINTER(c_int64), POINTER(c_int64)),
+    ),
     "found_source": (c_void_p, c_int64, POINTER(c_int64), POINTER(c_int64), POINTER(c_int64)),
     "read_hypothesis": (c_void_p, c_int64, c_int64, POINTER(HypothesisRecord)),
     "search_remove": (c_void_p, c_char_p),

@@ -9,7 +9,7 @@ from ctypes import byref, c_int64, c_void_p
 import numpy as np
 
 from dragoman.decoding.filters import round_up
-from dragoman.decoding.loop import NAN_ERROR, FinishedSource
+from dragoman.decoding.loop import NAN_ERROR, ONE_STEP, FinishedSource, StepLimit
 from dragoman.decoding.slots import close_gaps
 from dragoman.decoding.strategy import Source, TargetVocabulary
 from dragoman.decoding.utf8 import MAY_END, MAY_REPLACE, NO_BYTE, SPARE_CANDIDATES, utf8_tables
@@ -74,9 +74,9 @@ class NativeSearchLane:
         """Number of steps that the last call of `step` made."""
         return self._num_steps.value
 
-    def step(self, max_steps: int = 1) -> list[FinishedSource]:
-        """Make up to `max_steps` steps, until a source is done; return the sources that are done."""
-        check(self._library.dragoman_search_step(self._pointer, max_steps, self._num_steps, self._count))
+    def step(self, limit: StepLimit = ONE_STEP) -> list[FinishedSource]:
+        """Make steps until a source is done, or as many as it may; return the sources that are done."""
+        check(self._library.dragoman_search_steps(self._pointer, *limit, self._num_steps, self._count))
         if not self._count.value:
             return []
         finished, is_leaving = [], np.zeros(len(self._sources), np.bool_)

@@ -8,10 +8,11 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from ctypes import c_int64
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.loop import ONE_STEP, AnyLane, StepLimit
 from dragoman.decoding.strategy import Source
 from dragoman.errors import DeadlineExceeded
 from dragoman.scheduling.encoder_batches import encoder_batches
@@ -23,9 +24,8 @@ from dragoman.types import Method, Priority, SearchKind
 
 MAX_IDLE_LANES = 2
 """Maximum number of empty lanes whose memory is kept for the next sources of their kind."""
-ROWS_AT_ONCE = 8
-"""Limit of rows times steps made at once. Whoever arrives meanwhile waits no longer than for one step of so
-many rows."""
+MAX_TIME_S = 0.1
+"""Longest time in seconds that steps are made without a look at what else there is to do."""
 FORCED_METHODS = (Method.SCORE, Method.ALIGN)
 """Methods of forced decoding, which search for no token."""
 
@@ -104,7 +104,9 @@ class Replica(Generic[Encoded]):
         self._next_deadline_s = math.inf
         self._num_watched = 0
         self._num_cancels_seen = 0
-        self._rejected_at = -1
+        self.rejected_at = -1
+        """Number of sources that had ever waited when none fitted; none does until there are more, or one of
+        the replica's has left."""
 
     @property
     def num_sources(self) -> int:
@@ -131,22 +133,10 @@ class Replica(Generic[Encoded]):
         num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in load.items())
         return OtherTierLoad(num_rows, sum(lane.num_sources for lane in load.values()))
 
-    def may_admit(self, num_arrivals: int) -> bool:
-        """Return whether any waiting source may fit.
-
-        Args:
-            num_arrivals: sources that ever waited; while it stays the same, so do the rejected ones.
-        """
-        return num_arrivals != self._rejected_at
-
     def wants_more(self, tier: Tier, num_waiting: int) -> bool:
         """Return whether it is time to admit sources of a tier, `num_waiting` of which wait."""
         work = self._work[tier]
         return is_time_to_join(tier, num_waiting, work.num_sources, self._capacity, work.steps_since_join)
-
-    def reject_all(self, num_arrivals: int) -> None:
-        """Note that no waiting source fits, until others arrive or one leaves the replica."""
-        self._rejected_at = num_arrivals
 
     def join(self, requests: Sequence[SegmentRequest]) -> None:
         """Add sources, to encode and to search in the next turns."""
@@ -166,10 +156,14 @@ class Replica(Generic[Encoded]):
             batches = encoder_batches(lengths, capacity.encoder_tokens, capacity.encoder_run_tokens)
             work.to_encode += ([group[index] for index in batch] for batch in batches)
 
-    def step(self) -> None:
-        """Do one turn: encode sources that have joined, or make one step in the lanes of a tier.
+    def step(self, counter: c_int64 | None = None, count: int = 0) -> None:
+        """Do one turn: encode sources that have joined, or make a step in the lanes of a tier.
 
         Finished sources are delivered; a source that cannot be encoded fails alone.
+
+        Args:
+            counter: if given, it may make more steps until another thread changes this, or a source is done.
+            count: its value until then.
         """
         step_rows = self._capacity.step_rows
         tier = self._turns.next(*(self._work[tier].next_cost(step_rows) for tier in (Tier.LIGHT, Tier.BULK)))
@@ -177,35 +171,32 @@ class Replica(Generic[Encoded]):
         if work.to_encode:
             self._join_together(work, work.to_encode.popleft())
         else:
-            self._step_lanes(work)
+            self._step_lanes(work, counter, count)
 
-    def _step_lanes(self, work: _TierWork[Encoded]) -> None:
+    def _step_lanes(self, work: _TierWork[Encoded], counter: c_int64 | None, count: int) -> None:
         work.steps_since_join += 1
         began_s, num_sources, num_rows = time.monotonic(), work.num_sources, work.num_rows()
         beginning = [request for request in work.beginning if request.source in self._requests]
         work.beginning.clear()
         lanes = [lane for lane in work.all_lanes() if lane.sources]
-        max_steps = 1 if beginning else self._max_steps(work, num_rows)
+        limit = ONE_STEP
+        if not (beginning or self._num_watched):
+            is_alone = len(lanes) == 1 and work.num_sources == self.num_sources and not work.to_encode
+            time_s = min(MAX_TIME_S, self._next_deadline_s - began_s)
+            limit = StepLimit(self._capacity.steps_at_once, counter if is_alone else None, count, time_s)
         for lane in lanes:
-            self._step(work, lane, max_steps)
+            self._step(work, lane, limit)
         ended_s = time.monotonic()
         num_steps = max((lane.num_steps for lane in lanes), default=1)
         if beginning:
             self._engine_metrics.first_token([ended_s - request.queued_s for request in beginning])
+        capacity_rows, step_s = self._capacity.max_rows, (ended_s - began_s) / num_steps
         for _ in range(num_steps):
-            step_s = (ended_s - began_s) / num_steps
-            self._engine_metrics.step_done(num_rows, num_sources, self._capacity.max_rows, step_s)
+            self._engine_metrics.step_done(num_rows, num_sources, capacity_rows, step_s)
         work.apart = [lane for lane in work.apart if lane.sources]
         idle = [kind for kind, lane in work.lanes.items() if not lane.sources]
         for kind in idle[:-MAX_IDLE_LANES]:
             del work.lanes[kind]
-
-    def _max_steps(self, work: _TierWork[Encoded], num_rows: int) -> int:
-        """Return how many steps may be made at once: several of few rows, unless someone waits for each."""
-        if self._num_watched or not num_rows:
-            return 1
-        is_alone = work.num_sources == self.num_sources and not work.to_encode
-        return max(self._capacity.steps_at_once, ROWS_AT_ONCE // num_rows if is_alone else 1)
 
     def drop_cancelled(self, num_cancels: int) -> None:
         """Drop the sources that were cancelled, or whose deadline has come.
@@ -275,9 +266,9 @@ class Replica(Generic[Encoded]):
             there = [self._requests[source] for source in lane.sources]
             self._break_up(work, lane, list(dict.fromkeys([*there, *requests])), error)
 
-    def _step(self, work: _TierWork[Encoded], lane: AnyLane[Encoded], max_steps: int) -> None:
+    def _step(self, work: _TierWork[Encoded], lane: AnyLane[Encoded], limit: StepLimit) -> None:
         try:
-            found = lane.step(max_steps)
+            found = lane.step(limit)
         except Exception as error:  # noqa: BLE001 -- the same
             self._break_up(work, lane, [self._requests[source] for source in lane.sources], error)
             return
@@ -327,7 +318,7 @@ class Replica(Generic[Encoded]):
         self._next_deadline_s = min(self._next_deadline_s, request.deadline_s)
 
     def _forget(self, request: SegmentRequest) -> None:
-        self._rejected_at = -1
+        self.rejected_at = -1
         if self._requests.pop(request.source, None) is not None:
             self._num_watched -= request.on_step is not None
             self._work[request.tier].num_sources -= 1

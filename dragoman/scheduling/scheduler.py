@@ -17,6 +17,7 @@ import time
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from ctypes import c_int64
 from dataclasses import dataclass, field
 from functools import partial
 from queue import SimpleQueue
@@ -187,6 +188,8 @@ class _SharedState:
         """Number of waiting sources that count towards the queue size."""
         self.num_cancels = 0
         """Grows when a running source is cancelled: replicas then look for theirs."""
+        self.num_changes = c_int64()
+        """Grows when there is something to do for replicas: they then return from the kernels."""
         self.running = {tier: [0] * options.replicas for tier in Tier}
         self.last_interactive_s = -math.inf
         self.waiting: WaitingList[SegmentRequest] = WaitingList(options.capacity)
@@ -216,6 +219,7 @@ class _SharedState:
                     self.last_interactive_s = now_s
                 self.waiting.add(request)
                 self.num_limited += request.is_limited
+        self.num_changes.value += 1
         self.wake(len(requests))
 
     def cancel(self, requests: Iterable[SegmentRequest]) -> list[SegmentRequest]:
@@ -227,6 +231,7 @@ class _SharedState:
                 removed.append(request)
             else:
                 self.num_cancels += 1
+                self.num_changes.value += 1
         self._count_out(removed)
         return removed
 
@@ -243,7 +248,7 @@ class _SharedState:
         for tier, running in self.running.items():
             running[number] = replica.num_sources_of(tier)
         num_arrivals = self.waiting.num_arrivals
-        if not replica.may_admit(num_arrivals):
+        if num_arrivals == replica.rejected_at:
             return []
         admitted: list[SegmentRequest] = []
         is_rejected = True
@@ -261,7 +266,7 @@ class _SharedState:
             running[number] += len(found)
             admitted += found
         if is_rejected and not admitted:
-            replica.reject_all(num_arrivals)
+            replica.rejected_at = num_arrivals
         self._count_out(admitted)
         return admitted
 
@@ -293,6 +298,7 @@ class _SharedState:
     def close(self) -> None:
         """Let replicas end, and take out what waits. Needs no lock: a collection may call it anywhere."""
         self.is_closed = True
+        self.num_changes.value += 1
         self.wake(math.inf)
 
     def take_all(self) -> list[SegmentRequest]:
@@ -324,8 +330,8 @@ def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None
     """Run a replica until the scheduler closes: the body of its thread."""
     error: Exception = TranslatorClosed("the translator was closed before the translation finished")
     try:
-        while _take(shared, replica, number):
-            replica.step()
+        while (num_changes := _take(shared, replica, number)) is not None:
+            replica.step(None if len(shared.waiting) else shared.num_changes, num_changes)
     except Exception as fault:  # noqa: BLE001 -- a fault of the engine must not leave callers waiting
         error = fault
     with shared.lock:
@@ -334,17 +340,22 @@ def _serve(shared: _SharedState, replica: Replica[Encoded], number: int) -> None
     _finish_all(shared, (*waiting, *replica.release()), lambda _: error)
 
 
-def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
-    """Admit sources to a replica; sleep while it has none. Return False when closed."""
+def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> int | None:
+    """Admit sources to a replica; sleep while it has none.
+
+    Returns:
+        The number of changes that it knows of; None when closed.
+    """
     while True:
+        num_changes = shared.num_changes.value  # before a look at what has changed
         # Read without the lock, to keep steps short: a source that arrives now is seen one step later.
         if replica.num_sources and not (len(shared.waiting) or shared.is_closed):
             replica.drop_cancelled(shared.num_cancels)
             if replica.num_sources:
-                return True
+                return num_changes
         with shared.lock:
             if shared.is_closed:
-                return False
+                return None
             expired = shared.expire()
             admitted = shared.admit(replica, number)
             is_idle = not (expired or admitted or replica.num_sources)
@@ -356,7 +367,7 @@ def _take(shared: _SharedState, replica: Replica[Encoded], number: int) -> bool:
         replica.join(admitted)
         replica.drop_cancelled(shared.num_cancels)
         if replica.num_sources:
-            return True
+            return num_changes
 
 
 def _finish_all(

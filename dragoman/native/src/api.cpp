@@ -1,5 +1,6 @@
 // What Python calls through ctypes. Functions return 0, or a negative number whose meaning `library.py` knows.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <stdexcept>
@@ -306,11 +307,20 @@ int32_t dragoman_search_join(Search *search, Source *const *sources, const Searc
     return guarded([&] { search->join(sources, options, num_sources); });
 }
 
-// Makes steps until a source is done, at most so many; writes how many it made, and how many sources are done.
-int32_t dragoman_search_step(Search *search, int64_t max_steps, int64_t *num_steps, int64_t *num_found) {
+// Makes steps until a source is done: so many, or, with a counter, until another thread changes it or time is up.
+// Writes how many it made, and how many sources are done.
+int32_t dragoman_search_steps(Search *search, int64_t max_steps, const int64_t *counter, int64_t count, double limit_s,
+                             int64_t *num_steps, int64_t *num_found) {
     return guarded([&] {
+        using Clock = std::chrono::steady_clock;
+        const auto began = Clock::now();
+        const auto may_go_on = [&] {
+            if (*num_steps < max_steps) return true;
+            return counter && __atomic_load_n(counter, __ATOMIC_RELAXED) == count &&
+                   std::chrono::duration<double>(Clock::now() - began).count() < limit_s;
+        };
         *num_steps = *num_found = 0;
-        while (*num_steps < max_steps && !*num_found) {
+        while (!*num_found && may_go_on()) {
             search->step();
             ++*num_steps;
             *num_found = static_cast<int64_t>(search->found().size());

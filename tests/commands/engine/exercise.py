@@ -16,6 +16,7 @@ import onnx
 
 from dragoman.bundle import Bundle, read_bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE
+from dragoman.decoding.loop import StepLimit
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.manifest import Manifest
 from dragoman.native import library
@@ -118,12 +119,12 @@ class Exercise:
             lane.join(sources, self.encode(len(sources)))
             for _ in range(int(rng.integers(1, 12))):
                 if lane.sources:
-                    lane.step(int(rng.integers(1, 5)))
+                    lane.step(StepLimit(int(rng.integers(1, 5))))
             if lane.sources:
                 lane.best_ids(0)
                 lane.remove([lane.sources[0]])
         while lane.sources:
-            lane.step(100)
+            lane.step(StepLimit(100))
 
     def step_past_the_last_position(self) -> None:
         steps = NativeSteps(self.model, SearchKind(2))

@@ -99,6 +99,7 @@ from pathlib import Path
 import numpy as np
 
 from dragoman.bundle import open_bundle
+from dragoman.decoding.loop import StepLimit
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.native.model import NativeModel
 from dragoman.native.search_lane import NativeSearchLane
@@ -123,7 +124,7 @@ def run_round():
         steps.step(np.full(32, 5), 5)
         steps.select(np.repeat(np.arange(8) * 4, 4))
     lane.join([Source([3], TargetLimits(50, 50), (2,)) for _ in sources], encoder.run(sources))
-    lane.step(49)
+    lane.step(StepLimit(49))
     try:
         encoder.run([[-1]])
     except IndexError:

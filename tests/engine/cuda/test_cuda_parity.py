@@ -9,6 +9,7 @@ import torch
 
 from dragoman.cuda import kernels
 from dragoman.cuda.search_lane import CudaSearchLane
+from dragoman.decoding.loop import StepLimit
 from dragoman.decoding.strategy import Source, TargetLimits
 from dragoman.types import SearchKind
 from tests.engine.cuda.cuda_models import DEVICE, open_model
@@ -48,7 +49,7 @@ def test_suppressed_tokens_are_never_chosen(tmp_path: Path) -> None:
     def first_ids(folder: Path) -> tuple[int, ...]:
         lane = CudaSearchLane(open_model(folder), SearchKind(1))
         lane.join([source], [])
-        return lane.step(8)[0].hypotheses[0].ids
+        return lane.step(StepLimit(8))[0].hypotheses[0].ids
 
     (token, *_) = first_ids(write_half(tmp_path / "all"))
 

@@ -9,7 +9,7 @@ import pytest
 
 from dragoman.cuda.model import CudaModel
 from dragoman.cuda.search_lane import CudaSearchLane
-from dragoman.decoding.loop import AnyLane, Lane, open_strategy
+from dragoman.decoding.loop import AnyLane, Lane, StepLimit, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
 from dragoman.types import FinishReason, Hypothesis, SearchKind
@@ -40,7 +40,7 @@ def run(lane: AnyLane[Any], joins: Joins, max_steps: int = 1) -> dict[Source, li
             sources = list(waiting.pop(0)[1])
             lane.join(sources, [source.ids for source in sources])
         if lane.sources:
-            found |= {one.source: one.hypotheses for one in lane.step(max_steps)}
+            found |= {one.source: one.hypotheses for one in lane.step(StepLimit(max_steps))}
         step += 1
     return found
 
@@ -98,9 +98,9 @@ def test_the_best_target_so_far_is_reported_between_steps(model: CudaModel) -> N
     for beam_size in (1, 2):
         lane = CudaSearchLane(model, SearchKind(beam_size))
         lane.join([source], [])
-        lane.step(1)
+        lane.step()
         assert lane.best_ids(0) == [7]
-        lane.step(2)
+        lane.step(StepLimit(2))
         assert lane.best_ids(0)[:2] == [7, 8]
         assert len(lane.best_ids(0)) == 3
 
@@ -119,10 +119,10 @@ def test_nan_is_an_error_of_its_source_alone(folder: Path) -> None:
     sources = [Source([word, EOS], TargetLimits(5, 5), (START,)) for word in (FIRST_WORD, FIRST_WORD + 1)]
     lane = CudaSearchLane(model, SearchKind(1))
     lane.join(sources, [])
-    lane.step(1)
+    lane.step()
     model.cross_caches[0][lane.slots[0]] = np.nan
 
-    (first,) = lane.step(1)
+    (first,) = lane.step()
 
     assert first.source is sources[0]
     assert isinstance(first.error, FloatingPointError)

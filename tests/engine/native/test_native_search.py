@@ -1,6 +1,7 @@
 """Searches in the kernels' library against the Python strategies over the same kernels, to the last bit."""
 
 import random
+from ctypes import c_int64
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from dragoman.bundle import open_bundle
 from dragoman.decoding.lanes import open_lane
-from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.loop import AnyLane, StepLimit
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.native.library import library
 from dragoman.native.model import NativeModel
@@ -58,7 +59,7 @@ def run(
         for slot, source in enumerate(lane.sources):
             seen.setdefault(source, []).append(lane.best_ids(slot))
         if lane.sources:
-            found |= {one.source: one.hypotheses for one in lane.step(max_steps)}
+            found |= {one.source: one.hypotheses for one in lane.step(StepLimit(max_steps))}
         step += 1
     return found, seen
 
@@ -91,6 +92,21 @@ def test_several_steps_at_once_find_the_same(beam_size: int, model: NativeModel)
     assert found == expected
     assert max(map(len, seen.values())) <= max(one[0].num_tokens for one in expected.values())
     assert 1 <= lane.num_steps <= 7
+
+
+@pytest.mark.parametrize(("value", "time_s", "num_steps"), [(7, 60.0, 9), (6, 60.0, 2), (7, 0.0, 2)])
+def test_steps_go_on_until_a_source_is_done_or_the_counter_changes_or_time_is_up(
+    value: int, time_s: float, num_steps: int, model: NativeModel
+) -> None:
+    kind, encoder = SearchKind(1), NativeEncoder(model)
+    lane = NativeSearchLane(model, kind, TargetVocabulary(EOS, VOCABULARY))
+    source = Source((5, 6, EOS), TargetLimits(9, 9), (EOS,))
+    lane.join([source], encoder.run([source.ids]))
+
+    found = lane.step(StepLimit(2, c_int64(7), value, time_s))
+
+    assert lane.num_steps == num_steps
+    assert [one.source for one in found] == ([source] if num_steps == source.limits.max_tokens else [])
 
 
 def decoded_by_force(
