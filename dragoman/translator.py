@@ -24,7 +24,7 @@ from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
 from dragoman.pipeline.resolution import RequestResolver
 from dragoman.pipeline.segment_cache import SegmentCache
-from dragoman.pipeline.segment_requests import SegmentRequestFactory
+from dragoman.pipeline.segment_requests import Engine
 from dragoman.pipeline.submission import TextSubmitter
 from dragoman.pipeline.terminology import TermModel
 from dragoman.providers import Kernels, Provider, SessionOptions
@@ -40,8 +40,10 @@ JOB_REQUEST = EngineRequest(priority=Priority.JOB)
 SCORING = DecodingOptions(length_penalty=1.0, return_alignment=True, return_tokens=True)
 READ_AHEAD_TEXTS = 512
 """Texts that `translate_many` has in progress at most, so that sources of like length meet in a batch."""
-READ_TOGETHER = 32
-"""Texts that it reads, encodes and answers together."""
+READ_TOGETHER = 128
+"""Maximum number of texts that are read, encoded and answered together."""
+READ_PARTS = 4
+"""Parts of the texts in progress, which are answered one after the other, so that others go on meanwhile."""
 CANCEL_POLL_S = 0.4
 """Seconds between two calls of `is_cancelled` while a text is awaited."""
 QUEUE_SIZE = 4096
@@ -81,11 +83,9 @@ class Translator:
         controls = self.manifest.controls
         term_model = TermModel(reader, target_tokenizer, None if controls is None else controls.terms)
         self._resolver = RequestResolver(self.manifest, target_tokenizer, term_model)
-        preparer = Preparer(self.manifest.languages, self.manifest.limits, reader)
         self._submitter = TextSubmitter(
-            preparer,
-            SegmentRequestFactory(
-                preparer,
+            Engine(
+                Preparer(self.manifest.languages, self.manifest.limits, reader),
                 segment_cache,
                 self._scheduler.enqueue,
                 lambda ids: target_tokenizer.decode([ids])[0],
@@ -199,10 +199,10 @@ class Translator:
             UnsupportedPair: the bundle does not serve the pair, or serves several and none was named.
         """
         if not isinstance(text, str):
-            return list(self.translate_many(text, EngineRequest(options, pair), max(1, len(text))))
+            return list(self.translate_many(text, EngineRequest(options, pair), READ_PARTS * len(text)))
         resolved = self._resolver.resolve(EngineRequest(options, pair))
         work = SimpleQueue[Work]()
-        future = self._submitter.submit(text, resolved, self._scheduler.enqueue, work.put)
+        future = self._submitter.submit([text], None, resolved, self._scheduler.enqueue, _first, work.put)
         try:
             return _run_until_done(future, work)
         finally:  # an interrupt
@@ -232,13 +232,13 @@ class Translator:
         resolved = self._resolver.resolve(request)
         in_progress: deque[tuple[int, Future[list[TextOutcome]]]] = deque()
         remaining, num_read, num_done = iter(texts), 0, 0
-        most, work = min(read_ahead, READ_TOGETHER), SimpleQueue[Work]()
+        most, work = max(1, min(read_ahead // READ_PARTS, READ_TOGETHER)), SimpleQueue[Work]()
         try:
             while some := list(islice(remaining, most)):
                 _check_texts(some, num_read)
                 pause = cancelling_pause_of(max(map(len, some)), request.is_cancelled)
-                future = self._submitter.submit_all(
-                    some, num_read, resolved, self._scheduler.enqueue, work.put, pause
+                future = self._submitter.submit(
+                    some, num_read, resolved, self._scheduler.enqueue, list, work.put, pause
                 )
                 in_progress.append((len(some), future))
                 num_read += len(some)
@@ -273,7 +273,8 @@ class Translator:
             TranslatorClosed: the translator is closed.
         """
         resolved = self._resolver.resolve(request_of(request, DEFAULT_REQUEST))
-        return self._submitter.submit(text, resolved, self._scheduler.submit, pause=pause_of(len(text)))
+        pause = pause_of(len(text))
+        return self._submitter.submit([text], None, resolved, self._scheduler.submit, _first, pause=pause)
 
     @checks_arguments
     def score(
@@ -318,12 +319,15 @@ class Translator:
             Per source its hypotheses, best first.
         """
         resolved = self._resolver.resolve(EngineRequest(options, pair, Priority.JOB))
-        futures = self._submitter.search(sources, resolved, self._scheduler.enqueue)
+        future = self._submitter.search(sources, resolved, self._scheduler.enqueue)
         try:
-            return [future.result() for future in futures]
-        finally:  # an error or an interrupt
-            for future in futures:
-                future.cancel()
+            return future.result()
+        finally:  # an interrupt
+            future.cancel()
+
+
+def _first(outcomes: list[TextOutcome]) -> TextOutcome:
+    return outcomes[0]
 
 
 def _check_texts(texts: Iterable[object], first: int) -> None:

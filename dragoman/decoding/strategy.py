@@ -40,8 +40,8 @@ class TargetLimits:
             raise InputError("min_length", f"{self.min_tokens} is not between 0 and {self.max_tokens}")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Source:
+@dataclass(slots=True, eq=False)
+class Source:  # one for each segment: frozen, it would take five times as long to make
     """Input of a search or a forced decoding. Compared by identity: equal texts are separate sources.
 
     Raises:

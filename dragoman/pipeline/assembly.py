@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.scoring import text_score
@@ -23,8 +23,7 @@ BY_WEIGHT = (FinishReason.LENGTH, FinishReason.UNSUPPORTED, FinishReason.STOP)
 """Finish reasons of segments, most important first: the text has the first that occurs."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentOutput:
+class SegmentOutput(NamedTuple):
     """A segment and its hypotheses; none if it is copied unchanged."""
 
     source: str
@@ -54,18 +53,17 @@ class SegmentOutput:
 def rejoin(document: SegmentedText, pieces: Sequence[SegmentOutput], options: SearchOptions) -> Translation:
     """Return the translation of a text: its translated segments with the gaps between them."""
     segments = tuple(map(SegmentLocator(document, options).present, pieces))
-    text, score = document.rejoin([segment.text for segment in segments]), _score(pieces, 0, options)
     most = max((len(piece.hypotheses) for piece in pieces), default=0)
-    others = [
+    alternatives = tuple(
         Alternative(document.rejoin([piece.target(rank) for piece in pieces]), _score(pieces, rank, options))
-        for rank in range(1, most)
-    ]
+        for rank in range(max(1, most))
+    )
     return Translation(
-        text=text,
-        score=score,
+        text=alternatives[0].text,
+        score=alternatives[0].score,
         finish_reason=joint_finish_reason([segment.finish_reason for segment in segments]),
         segments=segments,
-        alternatives=(Alternative(text, score), *others),
+        alternatives=alternatives,
         confidence=_confidence(pieces) if options.return_scores else None,
     )
 

@@ -1,7 +1,7 @@
 """Collect the segments of submitted texts, which arrive from several threads and in any order."""
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import Generic, TypeVar
@@ -14,6 +14,7 @@ from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_requests import Receive
 from dragoman.scheduling.segment_request import Outcome
 from dragoman.text.address import prevailing_form
+from dragoman.text.segmentation import SegmentedText
 from dragoman.types import Formality, Translation
 
 Result = TypeVar("Result")
@@ -64,13 +65,13 @@ class PendingTexts(Generic[Result]):
         """
         self.future: Future[Result] = Future()
         """Pending until it is done, so that it can be cancelled at any time."""
-        self._texts = [one if isinstance(one, InputError) else _PendingText(one, resolved) for one in texts]
+        self._texts = [_PendingText(one, resolved) for one in texts]
         self._resolved = resolved
         self._postprocessor = postprocessor
         self._run = run
         self._combine = combine
         self._search_again = search_again
-        self._num_missing = sum(len(one.sources) for one in texts if isinstance(one, PreparedText))
+        self._num_missing = sum(len(text.pieces) for text in self._texts)
         self._arrived: list[_Arrived] = []
         self._is_running = True
         """Whether a thread processes what arrives, or will."""
@@ -92,10 +93,7 @@ class PendingTexts(Generic[Result]):
 
     def start(self) -> None:
         """Process what has arrived; what arrives later is processed by `run`."""
-        for number, text in enumerate(self._texts):
-            if isinstance(text, _PendingText):
-                self._report(number, text)
-        self._settle_if_complete()
+        self._report(range(len(self._texts)))
         self._process_all()
 
     def _process_all(self) -> None:
@@ -107,54 +105,57 @@ class PendingTexts(Generic[Result]):
                     return
             if not self.future.done():
                 self._process(arrived)
-                self._settle_if_complete()
 
     def _process(self, arrived: Sequence[_Arrived]) -> None:
-        texts: dict[int, _PendingText] = {}
-        found: list[tuple[_PendingText, FoundSegment]] = []
+        found: list[FoundSegment] = []
         for number, segment, source, outcome in arrived:
             text = self._texts[number]
-            if isinstance(text, InputError) or text.outcome is not None:
-                continue
             if isinstance(outcome, Exception):
-                text.outcome = outcome
-                continue
-            texts[number] = text
-            found.append((text, FoundSegment(text.prepared, segment, source, outcome)))
-        try:
-            pieces = self._postprocessor.pieces([one for _, one in found], self._resolved)
-        except Exception as error:  # noqa: BLE001 -- our own: it fails the text at fault alone
-            if len(arrived) == 1:
-                found[0][0].outcome = error
+                text.outcome = text.outcome or outcome
             else:
-                for arrival in arrived:
-                    self._process([arrival])
-            return
-        for (text, one), piece in zip(found, pieces, strict=True):
-            text.pieces[one.position] = piece
-        for number, text in texts.items():
-            if text.outcome is None:
-                self._report(number, text)
+                found.append(FoundSegment(text.prepared, number, segment, source, outcome))
+        try:
+            pieces = self._postprocessor.pieces(found, self._resolved)
+        except Exception as error:  # noqa: BLE001 -- our own: it fails the text at fault alone
+            if len(arrived) > 1:
+                for each in arrived:
+                    self._process([each])
+                return
+            self._texts[arrived[0][0]].outcome, found, pieces = error, [], []
+        for one, piece in zip(found, pieces, strict=True):
+            self._texts[one.number].pieces[one.position] = piece
+        self._report(dict.fromkeys(number for number, _, _, _ in arrived))
 
-    def _report(self, number: int, text: "_PendingText") -> None:
+    def _report(self, numbers: Iterable[int]) -> None:
+        """Make the translations of texts whose segments are all there; resolve the future after the last."""
+        for number in numbers:
+            text = self._texts[number]
+            try:
+                if text.outcome is None:
+                    self._advance(number, text)
+            except Exception as error:  # noqa: BLE001 -- a callback's or our own: it fails this text alone
+                text.outcome = error
+        outcomes = [text.outcome for text in self._texts if text.outcome is not None]
+        if len(outcomes) == len(self._texts) and not self.future.done():
+            resolve(self.future, self._combine(outcomes))
+
+    def _advance(self, number: int, text: "_PendingText") -> None:
         """Call `on_segment` for the segments that are done, in order; make the translation after the last.
 
         A segment that addresses somebody is not done before all are, as their form of address is one.
         """
-        try:
-            if text.may_have_other_forms and None not in text.pieces:
-                self._unify_forms(number, text)
-            on_segment = self._resolved.request.on_segment
-            while text.num_reported < len(text.pieces):
-                piece = text.pieces[text.num_reported]
-                if piece is None or (text.may_have_other_forms and piece.forms):
-                    return
-                text.num_reported += 1
-                if on_segment is not None and not self.future.done():
-                    on_segment(text.locator.present(piece))
-            text.outcome = text.translation(self._resolved)
-        except Exception as error:  # noqa: BLE001 -- a callback's or our own: it fails this text alone
-            text.outcome = error
+        if text.may_have_other_forms and None not in text.pieces:
+            self._unify_forms(number, text)
+        on_segment = self._resolved.request.on_segment
+        while text.num_reported < len(text.pieces):
+            piece = text.pieces[text.num_reported]
+            if piece is None or (text.may_have_other_forms and piece.forms):
+                return
+            text.num_reported += 1
+            if on_segment is not None and not self.future.done():
+                on_segment(text.locator.present(piece))
+        pieces = [piece for piece in text.pieces if piece is not None]
+        text.outcome = rejoin(text.prepared.document, pieces, self._resolved.options)
 
     def _unify_forms(self, number: int, text: "_PendingText") -> None:
         """Search again for the segments that have another form of address than most."""
@@ -174,24 +175,16 @@ class PendingTexts(Generic[Result]):
                 other = source.with_control(self._resolved.forms[form])
                 self._search_again(other, partial(self.receiver, number, index))
 
-    def _settle_if_complete(self) -> None:
-        outcomes = [text if isinstance(text, InputError) else text.outcome for text in self._texts]
-        complete = [outcome for outcome in outcomes if outcome is not None]
-        if len(complete) == len(outcomes) and not self.future.done():
-            resolve(self.future, self._combine(complete))
-
 
 class _PendingText:
     """What has arrived of a text."""
 
-    def __init__(self, prepared: PreparedText, resolved: ResolvedRequest) -> None:
+    def __init__(self, prepared: PreparedText | InputError, resolved: ResolvedRequest) -> None:
+        self.outcome: TextOutcome | None = None
+        if isinstance(prepared, InputError):
+            self.outcome, prepared = prepared, PreparedText(SegmentedText((), ("",)), (), resolved.pair)
         self.prepared = prepared
         self.pieces: list[SegmentOutput | None] = [None] * len(prepared.sources)
         self.num_reported = 0
         self.locator = SegmentLocator(prepared.document, resolved.options)
         self.may_have_other_forms = bool(resolved.forms)
-        self.outcome: TextOutcome | None = None
-
-    def translation(self, resolved: ResolvedRequest) -> Translation:
-        pieces = [piece for piece in self.pieces if piece is not None]
-        return rejoin(self.prepared.document, pieces, resolved.options)

@@ -6,7 +6,6 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from dragoman.confidence import ConfidenceMap
 from dragoman.decoding.scoring import normalised_score
@@ -40,6 +39,8 @@ class FoundSegment(NamedTuple):
     """A segment and what was found for it."""
 
     text: PreparedText
+    number: int
+    """Position of the text among those of its request."""
     position: int
     """Of the segment in the text."""
     source: Input
@@ -69,7 +70,7 @@ class Postprocessor:
 
     def _piece(self, one: FoundSegment, resolved: ResolvedRequest, targets: tuple[str, ...]) -> SegmentOutput:
         """Return the output of a segment, whose hypotheses are these texts."""
-        text, index, source, found = one
+        text, _, index, source, found = one
         segments, options = text.document.segments, resolved.options
         segment, language = segments[index], text.pair.target
         wants_links, wants_tokens = options.return_alignment, options.return_tokens
@@ -163,7 +164,10 @@ class Postprocessor:
         """
         if read.reading is None:
             return ()
-        attention = self._by_piece(read.reading.attention, around, len(read.ids))
+        attention = read.reading.attention
+        rows = np.arange(len(read.ids)) + self._alignment.reads_token
+        rows = np.minimum(rows, len(attention) - 1)  # tokens beyond the length limit have no attention
+        attention = attention[rows, len(around[0]) : attention.shape[1] - len(around[1])]
         source_words = group_into_words(source, self._reader.spans(source) if spans is None else spans)
         return link_words(
             attention, source_words, group_into_words(target, self._target.target_spans(read.ids))
@@ -173,15 +177,6 @@ class Postprocessor:
         """Return a target's tokens with their log-probabilities."""
         names = [*self._target.pieces(read.ids), END_OF_SENTENCE]
         return tuple(Token(name, logprob) for name, logprob in zip(names, reading.logprobs, strict=False))
-
-    def _by_piece(
-        self, attention: NDArray[np.float32], around: IdsAround, num_pieces: int
-    ) -> NDArray[np.float32]:
-        """Return the attention between pieces, float32 [target pieces, source pieces]."""
-        before, after = around
-        rows = np.arange(num_pieces) + self._alignment.reads_token
-        rows = np.minimum(rows, len(attention) - 1)  # tokens beyond the length limit have no attention
-        return attention[rows, len(before) : attention.shape[1] - len(after)]
 
 
 def _moved(links: Sequence[Link], offset: Callable[[int], int]) -> tuple[Link, ...]:

@@ -1,8 +1,8 @@
 """Split a text into segments, and encode these as ids."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypeGuard
+from dataclasses import dataclass
+from typing import NamedTuple, TypeGuard
 
 from dragoman.decoding.options import DecodingOptions, SearchOptions
 from dragoman.decoding.strategy import TargetLimits
@@ -30,8 +30,7 @@ ENCODED_TOGETHER = 128
 """Maximum segments that are encoded between two calls of `pause`: they take a few milliseconds."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentInput:
+class SegmentInput(NamedTuple):
     """A segment to search for."""
 
     number: int
@@ -64,8 +63,7 @@ class SegmentInput:
     def with_control(self, control: int) -> "SegmentInput":
         """Return the same with a control id before the segment's own ids."""
         before, after = self.around
-        return replace(
-            self,
+        return self._replace(
             ids=[*before, control, *self.ids[len(before) :]],
             around=((*before, control), after),
             as_written=None if self.as_written is None else self.as_written.with_control(control),
@@ -173,7 +171,8 @@ class Preparer:
 
         def input_of(sentence: str, number: int) -> Input:
             pause()
-            around = self.around_segment(sentence, pair, controls)
+            # Without controls where nobody can be addressed.
+            around = self.around(pair, controls if controls and may_address(sentence, pair.source) else ())
             source = self._source(sentence, read, around, number)
             if term_finder is None or not isinstance(source, SegmentInput):
                 return source
@@ -243,18 +242,18 @@ class Preparer:
             return source
         if source.as_written is not None:
             as_written = self._with_terms(segment, source.as_written, around, term_finder)
-            source = replace(source, as_written=as_written)
+            source = source._replace(as_written=as_written)
         if source.read is not None:  # terms are translated as they are given
             spans_of_terms = [match.span for match in terms.matches]
-            source = replace(source, read=source.read.without(spans_of_terms))
+            source = source._replace(read=source.read.without(spans_of_terms))
         annotated = None
         if source.read is None or source.read.offsets is None:  # as matches are
             annotated = term_finder.annotate(source.text(segment), terms.matches)
         before, after = around
         if annotated is None or len(annotated[0]) + len(before) + len(after) > self._limits.max_source_tokens:
-            return replace(source, terms=terms)
+            return source._replace(terms=terms)
         ids, spans = annotated
-        return replace(source, terms=terms, ids=_join_ids(ids, around), spans=spans)
+        return source._replace(terms=terms, ids=_join_ids(ids, around), spans=spans)
 
     def most_target_limits(self, pair: Pair) -> TargetLimits:
         """Return the model's own limits."""
@@ -271,22 +270,18 @@ class Preparer:
         source, target = self._languages.sources[pair.source], self._languages.targets[pair.target]
         return (*target.source_before, *source.before, *controls), source.after
 
-    def around_segment(self, segment: str, pair: Pair, controls: tuple[int, ...]) -> IdsAround:
-        """Return the ids around a segment's pieces: without controls where nobody can be addressed."""
-        return self.around(pair, controls if controls and may_address(segment, pair.source) else ())
-
     def begin(self, pair: Pair) -> tuple[int, ...]:
         """Return the ids that a target begins with."""
         return self._languages.targets[pair.target].begin
 
     def target_limits(
-        self, source: Sequence[int], pair: Pair, options: SearchOptions, prefix_len: int
+        self, source: Sequence[int], begin: Sequence[int], options: SearchOptions, prefix_len: int
     ) -> TargetLimits:
         """Return limits that stop loops: a translation seldom has twice its source's tokens.
 
         Ids that the pair forces count as tokens of a search, but not towards a caller's limits.
         """
-        num_forced = len(self.begin(pair)) - 1
+        num_forced = len(begin) - 1
         runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)
         default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
         most = options.max_length or min(default, self._limits.max_target_tokens)
@@ -346,7 +341,7 @@ def _join_neighbours(
             joined = input_of(both, before.number)
             if _fits(joined, reading):
                 segments[-1] = both
-                inputs[-1] = replace(joined, sentences=(*(before.sentences or (before,)), source))
+                inputs[-1] = joined._replace(sentences=(*(before.sentences or (before,)), source))
                 continue
         segments.append(sentence)
         gaps.append(gap)

@@ -50,7 +50,8 @@ class SegmentCache:
         self, source: Source, kind: SearchKind, on_done: Callable[[Outcome], object], partition: str = ""
     ) -> Callable[[Outcome], object]:
         """Return a receiver of a source's outcome that stores hypotheses and then calls `on_done`."""
-        if not self._max_segments or _has_new_seed(source):
+        has_new_seed = source.sampling is not None and source.sampling.seed is None  # that no later one has
+        if not self._max_segments or has_new_seed:
             return on_done
 
         def store(outcome: Outcome) -> None:
@@ -64,8 +65,3 @@ class SegmentCache:
 def _key(source: Source, kind: SearchKind, partition: str) -> Hashable:
     """Return the partition and all that hypotheses depend on: every field of the source."""
     return (partition, kind, tuple(source.ids), *(getattr(source, name) for name in _FIELDS))
-
-
-def _has_new_seed(source: Source) -> bool:
-    """Return whether the source is sampled with a seed that no later request can have."""
-    return source.sampling is not None and source.sampling.seed is None

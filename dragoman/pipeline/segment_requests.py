@@ -1,7 +1,7 @@
 """Make the scheduler's requests for a text's segments."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 
 from dragoman.decoding.constrained import constrained_beam_size
@@ -21,79 +21,67 @@ from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 OnDone = Callable[[Outcome], object]
 Receive = Callable[[SegmentInput], OnDone]
 """Returns what receives the outcome of an input."""
-Begin = Callable[[SegmentInput, OnDone], tuple[SegmentRequest, list[Hypothesis] | None]]
+Begun = tuple[SegmentRequest, list[Hypothesis] | None]
+"""A request, and its hypotheses if they are cached: they are passed to its `on_done`, which may enqueue
+further requests, and it is not scheduled."""
+Begin = Callable[[SegmentInput, OnDone], Begun]
 """Makes the request for one reading of a segment, and looks for its hypotheses in the cache."""
 Enqueue = Callable[[Sequence[SegmentRequest]], None]
-Made = list[SegmentRequest]
-"""All requests that were made for a text, so that they can be cancelled."""
 
 
-class SegmentRequestFactory:
-    """Makes a search for each segment, followed by forced decoding for what is needed and it did not return.
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """What searches for the segments of all requests."""
+
+    preparer: Preparer
+    """Has the limits, and what targets begin with."""
+    segment_cache: SegmentCache
+    """Holds hypotheses of earlier requests."""
+    enqueue: Enqueue
+    """Schedules the search or forced decoding that follows a search, however full the queue is."""
+    decode: Callable[[Sequence[int]], str]
+    """Returns the text of a target's ids."""
+    has_shortlist: bool
+    """Whether the bundle has one."""
+
+
+class SegmentRequests:
+    """Makes a search for each segment of a request, then forced decoding for what it did not return.
 
     Safe to use from several threads.
     """
 
-    def __init__(
-        self,
-        preparer: Preparer,
-        segment_cache: SegmentCache,
-        enqueue: Enqueue,
-        decode: Callable[[Sequence[int]], str],
-        has_shortlist: bool,  # noqa: FBT001 -- a fact that is handed on, not a mode
-    ) -> None:
-        """Create a factory.
+    def __init__(self, engine: Engine, resolved: ResolvedRequest) -> None:
+        self.made: list[SegmentRequest] = []
+        """All requests, so that they can be cancelled."""
+        self._engine = engine
+        self._resolved = resolved
+        self._options = resolved.options
+        self._kind = resolved.options.kind(engine.has_shortlist)
+        self._begin = engine.preparer.begin(resolved.pair)
 
-        Args:
-            preparer: has the limits, and what targets begin with.
-            segment_cache: holds hypotheses of earlier requests.
-            enqueue: schedules the search or forced decoding that follows a search, however full the queue is.
-            decode: returns the text of a target's ids.
-            has_shortlist: whether the bundle has one.
-        """
-        self._decode = decode
-        self._preparer = preparer
-        self._segment_cache = segment_cache
-        self._enqueue = enqueue
-        self._has_shortlist = has_shortlist
-
-    def search(
-        self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive
-    ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
+    def search(self, segment: SegmentInput, receive: Receive) -> Begun:
         """Make the request to search for a segment's translation.
 
         If the segment can be read as it is written too, the search for that follows, and the hypotheses are
         those of the reading that the model finds more probable.
-
-        Returns:
-            The request, and its hypotheses if they are cached: the caller then passes them to the request's
-            `on_done`, which may enqueue further requests, and does not schedule the request.
         """
         return self._begin_readings(
-            segment,
-            lambda one, on_done: self._search(one, resolved, made, on_done),
-            lambda one: self._then_decode_forced(one, resolved, made, receive),
+            segment, self._search, lambda one: self._then_decode_forced(one, receive(one))
         )
 
-    def begin(self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive) -> None:
+    def search_now(self, segment: SegmentInput, receive: Receive) -> None:
         """Search for another translation of a segment, however full the queue is."""
-        self._continue(*self.search(segment, resolved, made, receive))
+        self._continue(*self.search(segment, receive))
 
     def score(
-        self,
-        segment: SegmentInput,
-        target_ids: tuple[Sequence[int], Sequence[int]],
-        resolved: ResolvedRequest,
-        made: Made,
-        receive: Receive,
+        self, segment: SegmentInput, target_ids: tuple[Sequence[int], Sequence[int]], receive: Receive
     ) -> SegmentRequest:
         """Make the request to score a given target, by each reading of its segment that `search` has.
 
         Args:
             segment: the source.
             target_ids: the target in the spelling of the first reading, and as it is written.
-            resolved: the request.
-            made: gets the requests.
             receive: gets the reading by which the target is more probable, and its score.
 
         Raises:
@@ -102,9 +90,9 @@ class SegmentRequestFactory:
         sources = [
             Source(
                 ids=one.ids,
-                begin=self._preparer.begin(resolved.pair),
-                limits=self._preparer.most_target_limits(resolved.pair),
-                length_penalty=resolved.options.length_penalty,
+                begin=self._begin,
+                limits=self._engine.preparer.most_target_limits(self._resolved.pair),
+                length_penalty=self._options.length_penalty,
                 target_ids=tuple(ids),
             )
             for one, ids in zip((segment, segment.as_written or segment), target_ids, strict=True)
@@ -112,17 +100,12 @@ class SegmentRequestFactory:
         kind = SearchKind(1, method=Method.SCORE)
         request, _ = self._begin_readings(
             segment,
-            lambda one, on_done: (
-                self._request(sources[one is not segment], kind, resolved, made, on_done),
-                None,
-            ),
+            lambda one, on_done: (self._request(sources[one is not segment], kind, on_done), None),
             receive,
         )
         return request
 
-    def _begin_readings(
-        self, segment: SegmentInput, begin: Begin, receive: Receive
-    ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
+    def _begin_readings(self, segment: SegmentInput, begin: Begin, receive: Receive) -> Begun:
         """Begin with the first reading of a segment; the better one of its readings is received."""
         as_written, read = segment.as_written, segment.read
         if as_written is None or read is None:
@@ -138,44 +121,38 @@ class SegmentRequestFactory:
 
         return begin(segment, _if_found(receive(segment), begin_as_written))
 
-    def _search(
-        self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, on_done: OnDone
-    ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
+    def _search(self, segment: SegmentInput, on_done: OnDone) -> Begun:
         """Make the request for one reading of a segment; see `search`."""
-        source = self._source(segment, resolved)
-        kind = resolved.options.kind(self._has_shortlist)
+        source, beam_size = self._source(segment), self._kind.beam_size
         if segment.sentences:
-            on_done = self._then_search_sentences(segment.sentences, resolved, made, on_done)
+            on_done = self._then_search_sentences(segment.sentences, on_done)
         if segment.terms is not None:
-            beam_size = constrained_beam_size(
-                kind.beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
+            constrained_size = constrained_beam_size(
+                beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
             )
-            on_done = self._then_require_terms(source, beam_size, segment.terms, resolved, made, on_done)
-            source = replace(source, num_hypotheses=kind.beam_size)  # one of them may have all terms
-        return self._find_or_request(source, kind, resolved, made, on_done)
+            on_done = self._then_require_terms(source, constrained_size, segment.terms, on_done)
+            source = replace(source, num_hypotheses=beam_size)  # one of them may have all terms
+        return self._find_or_request(source, self._kind, on_done)
 
-    def _find_or_request(
-        self, source: Source, kind: SearchKind, resolved: ResolvedRequest, made: Made, on_done: OnDone
-    ) -> tuple[SegmentRequest, list[Hypothesis] | None]:
+    def _find_or_request(self, source: Source, kind: SearchKind, on_done: OnDone) -> Begun:
         """Make a request, and look for its hypotheses in the cache."""
-        request = self._request(source, kind, resolved, made, on_done)
-        return request, self._segment_cache.find(source, kind, resolved.request.cache_partition)
+        partition = self._resolved.request.cache_partition
+        return self._request(source, kind, on_done), self._engine.segment_cache.find(source, kind, partition)
 
     def _continue(self, request: SegmentRequest, cached: list[Hypothesis] | None) -> None:
         """Schedule a request that follows another one, unless its hypotheses are cached."""
         if cached is None:
-            self._enqueue([request])
+            self._engine.enqueue([request])
         else:
             request.on_done(cached)
 
-    def _source(self, segment: SegmentInput, resolved: ResolvedRequest) -> Source:
-        options = resolved.options
-        prefix = () if segment.number else resolved.prefix
-        sampling = options.sampling
+    def _source(self, segment: SegmentInput) -> Source:
+        options, sampling = self._options, self._options.sampling
+        prefix = () if segment.number else self._resolved.prefix
         return Source(
             ids=segment.ids,
-            begin=self._preparer.begin(resolved.pair),
-            limits=self._preparer.target_limits(segment.ids, resolved.pair, options, len(prefix)),
+            begin=self._begin,
+            limits=self._engine.preparer.target_limits(segment.ids, self._begin, options, len(prefix)),
             length_penalty=options.length_penalty,
             num_hypotheses=options.num_hypotheses,
             early_stopping=options.early_stopping,
@@ -188,69 +165,55 @@ class SegmentRequestFactory:
             seed=0 if sampling is None else segment_seed(sampling, segment.number),
         )
 
-    def _request(
-        self, source: Source, kind: SearchKind, resolved: ResolvedRequest, made: Made, on_done: OnDone
-    ) -> SegmentRequest:
-        on_done = self._segment_cache.storing(source, kind, on_done, resolved.request.cache_partition)
-        request = SegmentRequest(
-            source, kind, resolved.request.priority, on_done, resolved.flow, resolved.request.deadline
-        )
-        made.append(request)
-        return request
+    def _request(self, source: Source, kind: SearchKind, on_done: OnDone) -> SegmentRequest:
+        request, flow = self._resolved.request, self._resolved.flow
+        on_done = self._engine.segment_cache.storing(source, kind, on_done, request.cache_partition)
+        made = SegmentRequest(source, kind, request.priority, on_done, flow, request.deadline)
+        self.made.append(made)
+        return made
 
     def _then_require_terms(
-        self,
-        source: Source,
-        beam_size: int,
-        terms: SegmentTerms,
-        resolved: ResolvedRequest,
-        made: Made,
-        on_done: OnDone,
+        self, source: Source, beam_size: int, terms: SegmentTerms, on_done: OnDone
     ) -> OnDone:
         """Return a receiver of hypotheses that passes on those with all terms, or searches for one."""
         constrained = replace(source, constraints=terms.constraints)
         constrained_kind = SearchKind(beam_size, method=Method.CONSTRAINED)
 
         def require(hypotheses: list[Hypothesis]) -> None:
-            complete = [one for one in hypotheses if terms.are_met(self._decode(one.ids))]
+            complete = [one for one in hypotheses if terms.are_met(self._engine.decode(one.ids))]
             if complete:
                 on_done(complete[: source.num_hypotheses])
                 return
-            self._continue(*self._find_or_request(constrained, constrained_kind, resolved, made, on_done))
+            self._continue(*self._find_or_request(constrained, constrained_kind, on_done))
 
         return _if_found(on_done, require)
 
-    def _then_search_sentences(
-        self, sentences: Sequence[SegmentInput], resolved: ResolvedRequest, made: Made, on_done: OnDone
-    ) -> OnDone:
+    def _then_search_sentences(self, sentences: Sequence[SegmentInput], on_done: OnDone) -> OnDone:
         """Return a receiver of hypotheses of several sentences, which searches for each if one is lost."""
 
         def search_next(found: Sequence[list[Hypothesis]]) -> None:
             if len(found) == len(sentences):
-                on_done(_join_sentences(found, resolved.options.length_penalty))
+                on_done(_join_sentences(found, self._options.length_penalty))
                 return
             receive = _if_found(on_done, lambda hypotheses: search_next([*found, hypotheses]))
-            self._continue(*self._search(sentences[len(found)], resolved, made, receive))
+            self._continue(*self._search(sentences[len(found)], receive))
 
         def check(hypotheses: list[Hypothesis]) -> None:
-            if self._has_sentences(hypotheses[0], len(sentences), resolved):
+            if self._has_sentences(hypotheses[0], len(sentences)):
                 on_done(hypotheses)
             else:
                 search_next([])
 
         return _if_found(on_done, check)
 
-    def _has_sentences(self, found: Hypothesis, number: int, resolved: ResolvedRequest) -> bool:
+    def _has_sentences(self, found: Hypothesis, number: int) -> bool:
         """Return whether a target ends, and has a number of sentences or more."""
-        sentences = split_text(self._decode(found.ids), resolved.pair.target).segments
+        sentences = split_text(self._engine.decode(found.ids), self._resolved.pair.target).segments
         return found.finish_reason is not FinishReason.LENGTH and len(sentences) >= number
 
-    def _then_decode_forced(
-        self, segment: SegmentInput, resolved: ResolvedRequest, made: Made, receive: Receive
-    ) -> OnDone:
+    def _then_decode_forced(self, segment: SegmentInput, on_done: OnDone) -> OnDone:
         """Return a receiver of hypotheses that adds what is needed of the best one's attention and tokens."""
-        options = resolved.options
-        on_done = receive(segment)
+        options = self._options
         if not (options.return_tokens or _needs_attention(segment, options)):
             return on_done
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
@@ -260,14 +223,14 @@ class SegmentRequestFactory:
             if best.reading is not None:
                 on_done(hypotheses)
                 return
-            source = self._source(segment, resolved)
-            forced = replace(source, target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0)
+            forced = replace(
+                self._source(segment), target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0
+            )
 
             def add_reading(decoded: list[Hypothesis]) -> None:
                 on_done([replace(best, reading=decoded[0].reading), *others])
 
-            receive = _if_found(on_done, add_reading)
-            self._continue(*self._find_or_request(forced, kind, resolved, made, receive))
+            self._continue(*self._find_or_request(forced, kind, _if_found(on_done, add_reading)))
 
         return _if_found(on_done, decode_best)
 

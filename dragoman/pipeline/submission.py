@@ -1,9 +1,9 @@
 """Submit texts to the scheduler, segment by segment."""
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from operator import itemgetter
 from typing import TypeVar
 
 from dragoman.errors import InputError
@@ -11,15 +11,15 @@ from dragoman.forking import renew_after_fork
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.pending_translation import PendingTexts, Run, TextOutcome, resolve
 from dragoman.pipeline.postprocessing import Postprocessor
-from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
+from dragoman.pipeline.preparation import SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
-from dragoman.pipeline.segment_requests import Enqueue, Receive, SegmentRequestFactory
+from dragoman.pipeline.segment_requests import Engine, Enqueue, SegmentRequests
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.text.swiss import to_swiss
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.types import FinishReason, Hypothesis, SegmentTranslation, Translation
+from dragoman.types import FinishReason, Hypothesis, SegmentTranslation
 
 Result = TypeVar("Result")
 
@@ -32,14 +32,12 @@ class TextSubmitter:
 
     def __init__(
         self,
-        preparer: Preparer,
-        segment_requests: SegmentRequestFactory,
+        engine: Engine,
         postprocessor: Postprocessor,
         target_tokenizer: Tokenizer,
         cancel: Callable[[Iterable[SegmentRequest]], None],
     ) -> None:
-        self._preparer = preparer
-        self._segment_requests = segment_requests
+        self._engine = engine
         self._postprocessor = postprocessor
         self._target_tokenizer = target_tokenizer
         self._target_respeller = Respeller(target_tokenizer.word_cost)
@@ -64,59 +62,29 @@ class TextSubmitter:
 
     def submit(
         self,
-        text: str,
-        resolved: ResolvedRequest,
-        enqueue: Enqueue,
-        run: Run | None = None,
-        pause: Callable[[], None] = never_pause,
-    ) -> Future[Translation]:
-        """Submit a text.
-
-        Args:
-            text: a text of any length.
-            resolved: the request with the bundle's defaults.
-            enqueue: takes the segments to search for; what it raises is raised.
-            run: makes the translation; None for a thread of this object.
-            pause: called between pieces of work.
-
-        Raises:
-            InputError: the text cannot be translated.
-        """
-        [prepared] = self._prepare([text], None, resolved, pause)
-        if isinstance(prepared, InputError):
-            raise prepared
-        return self._submit([prepared], resolved, enqueue, pause, run or self._run, itemgetter(0))
-
-    def submit_all(
-        self,
-        texts: Sequence[str],
-        first_item: int,
-        resolved: ResolvedRequest,
-        enqueue: Enqueue,
-        run: Run,
-        pause: Callable[[], None] = never_pause,
-    ) -> Future[list[TextOutcome]]:
-        """Submit texts that follow each other in a list; they are prepared, and done, together.
-
-        Args:
-            texts: of any length; they are encoded together.
-            first_item: position of the first one in the list.
-            resolved: the request with the bundle's defaults.
-            enqueue: takes the segments of all texts; what it raises is raised.
-            run: makes the translations.
-            pause: called between pieces of work.
-        """
-        prepared = self._prepare(texts, first_item, resolved, pause)
-        return self._submit(prepared, resolved, enqueue, pause, run, list)
-
-    def _prepare(
-        self,
         texts: Sequence[str],
         first_item: int | None,
         resolved: ResolvedRequest,
-        pause: Callable[[], None],
-    ) -> list[PreparedText | InputError]:
-        return self._preparer.prepare(
+        enqueue: Enqueue,
+        combine: Callable[[list[TextOutcome]], Result | Exception],
+        run: Run | None = None,
+        pause: Callable[[], None] = never_pause,
+    ) -> Future[Result]:
+        """Submit texts that are prepared together, and done together.
+
+        Args:
+            texts: of any length.
+            first_item: position of the first one in the caller's list; None for a text without a list.
+            resolved: the request with the bundle's defaults.
+            enqueue: takes the segments to search for; what it raises is raised.
+            combine: makes the future's outcome of those of the texts.
+            run: makes the translations; None for a thread of this object.
+            pause: called between pieces of work.
+
+        Raises:
+            InputError: a text without a list cannot be translated.
+        """
+        prepared = self._engine.preparer.prepare(
             texts,
             resolved.pair,
             first_item,
@@ -125,27 +93,17 @@ class TextSubmitter:
             resolved.term_finder,
             pause,
         )
-
-    def _submit(
-        self,
-        texts: Sequence[PreparedText | InputError],
-        resolved: ResolvedRequest,
-        enqueue: Enqueue,
-        pause: Callable[[], None],
-        run: Run,
-        combine: Callable[[list[TextOutcome]], Result | Exception],
-    ) -> Future[Result]:
         request = resolved.request
-        made: list[SegmentRequest] = []
-
-        def search_again(source: SegmentInput, receive: Receive) -> None:
-            self._segment_requests.begin(source, resolved, made, receive)
-
-        pending = PendingTexts(texts, resolved, self._postprocessor, run, combine, search_again)
+        requests = SegmentRequests(self._engine, resolved)
+        pending = PendingTexts(
+            prepared, resolved, self._postprocessor, run or self._run, combine, requests.search_now
+        )
         missing: list[SegmentRequest] = []
         found: list[Callable[[], object]] = []
-        for number, text in enumerate(texts):
+        for number, text in enumerate(prepared):
             if isinstance(text, InputError):
+                if first_item is None:
+                    raise text
                 continue
             if request.on_segmented is not None:
                 request.on_segmented(text.document.segments)
@@ -154,9 +112,7 @@ class TextSubmitter:
                 if isinstance(source, FinishReason):
                     found.append(partial(pending.receiver(number, index, source), []))
                     continue
-                segment, cached = self._segment_requests.search(
-                    source, resolved, made, partial(pending.receiver, number, index)
-                )
+                segment, cached = requests.search(source, partial(pending.receiver, number, index))
                 if request.on_token is not None:
                     segment.on_step = self._on_step(index, request.on_token, source.read, resolved)
                 elif cached is not None:
@@ -167,7 +123,7 @@ class TextSubmitter:
         for notify in found:
             notify()
         pending.start()
-        self._cancel_with(pending.future, made)
+        self._cancel_with(pending.future, requests.made)
         return pending.future
 
     def score(
@@ -183,27 +139,23 @@ class TextSubmitter:
         Raises:
             InputError: one of them is too long, or the source cannot be read.
         """
-        segment = self._preparer.prepare_one(source, resolved.pair, "source")
+        segment = self._engine.preparer.prepare_one(source, resolved.pair, "source")
         read_target = self._read_target(target, segment.read, resolved.pair.target)
         read_ids: Sequence[int] = target_ids
         if read_target is not None:
             (read_ids,) = self._target_tokenizer.encode([read_target.text])
         future: Future[SegmentTranslation] = Future()
 
-        def receiver(read: SegmentInput) -> Callable[[Outcome], None]:
-            def receive(outcome: Outcome) -> None:
-                if isinstance(outcome, Exception):
-                    resolve(future, outcome)
-                    return
-                own_target = read_target if read is segment else None
-                scored = self._postprocessor.scored((source, target), (read, own_target), outcome[0])
-                resolve(future, scored)
+        def receive(read: SegmentInput, outcome: Outcome) -> None:
+            if isinstance(outcome, Exception):
+                resolve(future, outcome)
+            else:
+                both = read, read_target if read is segment else None
+                resolve(future, self._postprocessor.scored((source, target), both, outcome[0]))
 
-            return receive
-
-        made: list[SegmentRequest] = []
-        enqueue([self._segment_requests.score(segment, (read_ids, target_ids), resolved, made, receiver)])
-        self._cancel_with(future, made)
+        requests = SegmentRequests(self._engine, resolved)
+        enqueue([requests.score(segment, (read_ids, target_ids), lambda read: partial(receive, read))])
+        self._cancel_with(future, requests.made)
         return future
 
     def _read_target(self, target: str, read: RewordedText | None, language: str) -> RewordedText | None:
@@ -214,23 +166,34 @@ class TextSubmitter:
 
     def search(
         self, sources: Sequence[Sequence[int]], resolved: ResolvedRequest, enqueue: Enqueue
-    ) -> list[Future[list[Hypothesis]]]:
+    ) -> Future[list[list[Hypothesis]]]:
         """Submit sources as ids; return the future hypotheses of each."""
-        missing: list[SegmentRequest] = []
-        futures: list[Future[list[Hypothesis]]] = []
-        for number, source in enumerate(sources):
-            future: Future[list[Hypothesis]] = Future()
-            made: list[SegmentRequest] = []
-            segment = SegmentInput(number, list(source))
-            request, cached = self._segment_requests.search(segment, resolved, made, _resolver(future))
-            if cached is None:
-                missing.append(request)
-            else:
+        found: dict[int, list[Hypothesis]] = {}
+        future: Future[list[list[Hypothesis]]] = Future()
+        lock = threading.Lock()
+
+        def receive(segment: SegmentInput, outcome: Outcome) -> None:
+            with lock:
+                if not isinstance(outcome, Exception):
+                    found[segment.number] = outcome
+                elif not future.done():
+                    resolve(future, outcome)
+                if len(found) == len(sources):
+                    resolve(future, [found[number] for number in range(len(sources))])
+
+        requests = SegmentRequests(self._engine, resolved)
+        begun = [
+            requests.search(SegmentInput(number, list(source)), lambda segment: partial(receive, segment))
+            for number, source in enumerate(sources)
+        ]
+        enqueue([request for request, cached in begun if cached is None])
+        for request, cached in begun:
+            if cached is not None:
                 request.on_done(cached)
-            self._cancel_with(future, made)
-            futures.append(future)
-        enqueue(missing)
-        return futures
+        if not sources:
+            resolve(future, [])
+        self._cancel_with(future, requests.made)
+        return future
 
     def _cancel_with(self, future: Future[Result], made: list[SegmentRequest]) -> None:
         """Cancel the requests that are not done when the future is cancelled or fails."""
@@ -266,7 +229,3 @@ class TextSubmitter:
             on_token(index, to_swiss(text) if resolved.is_swiss else text)
 
         return report
-
-
-def _resolver(future: Future[list[Hypothesis]]) -> Receive:
-    return lambda _: partial(resolve, future)

@@ -1,6 +1,6 @@
 """The way from a segment to the ids that the model reads: the only caller of a source's tokenizer."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dragoman.reading.read_text import RewordedText
@@ -41,6 +41,8 @@ class Reader:
         self._tokenizer = tokenizer
         self._reading = reading
         self._respeller = Respeller(tokenizer.word_cost)
+        self.encode = tokenizer.encode
+        """Returns the ids of texts as they are written, such as the parts around terms."""
         self.spans = tokenizer.source_spans
         """Returns the span of each piece of a text that was read."""
         self.unknown_share = tokenizer.unknown_share
@@ -79,10 +81,6 @@ class Reader:
                 None if respelled.is_in_capitals else ReadSegment(next(ids), read),
             )
         return encoded
-
-    def encode(self, texts: Sequence[str]) -> list[Ids]:
-        """Return the ids of texts as they are written, such as the parts around terms."""
-        return self._tokenizer.encode(texts)
 
     def _respell(self, text: str, language: str, options: ReadOptions) -> RewordedText | None:
         """Return another spelling of a text; None if the model may read it only as it is."""

@@ -46,7 +46,9 @@ class QueuedSource(Protocol):
     @property
     def flow(self) -> Flow: ...
     @property
-    def deadline_s(self) -> float: ...
+    def deadline_s(self) -> float:
+        """Deadline on the clock of `time.monotonic`; infinity for none."""
+        ...
 
 
 Q = TypeVar("Q", bound=QueuedSource)

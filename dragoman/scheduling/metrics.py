@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol, runtime_checkable
+from typing import NamedTuple, Protocol, runtime_checkable
 
 from dragoman.types import FinishReason, SearchKind
 
@@ -20,8 +20,7 @@ class SegmentOutcome(StrEnum):
     """The caller cancelled it."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentRecord:
+class SegmentRecord(NamedTuple):
     """A source that was queued and has left. Times are on the clock of `time.monotonic`."""
 
     kind: SearchKind

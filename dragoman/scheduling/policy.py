@@ -14,7 +14,7 @@ from enum import IntEnum
 from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from dragoman.scheduling.fair_queue import FairQueue, Flow
+from dragoman.scheduling.fair_queue import FairQueue, QueuedSource
 from dragoman.types import Priority, SearchKind
 
 MAX_PASSED_OVER = 16
@@ -66,26 +66,15 @@ def free_queue_slots(tier: Tier, queue_size: int, num_waiting: int, num_of_owner
     return min(free, queue_size // 2 - num_of_owner) if num_of_owner else free
 
 
-class WaitingSource(Protocol):
+class WaitingSource(QueuedSource, Protocol):
     """A waiting source as the policy sees it. Compared by identity."""
 
     @property
-    def num_tokens(self) -> int: ...
-    @property
     def kind(self) -> SearchKind: ...
-    @property
-    def flow(self) -> Flow:
-        """Flow of its request."""
-        ...
-
     @property
     def priority(self) -> Priority: ...
     @property
     def tier(self) -> Tier: ...
-    @property
-    def deadline_s(self) -> float:
-        """Deadline on the clock passed to `expire`; infinity for none."""
-        ...
 
 
 W = TypeVar("W", bound=WaitingSource)

@@ -43,14 +43,15 @@ class SegmentRequest:
     """Time at which a replica took it."""
     mark: object = None
     """See `EngineMetrics.mark`."""
+    num_tokens: int = field(init=False)
+    """Number of source tokens."""
+
+    def __post_init__(self) -> None:
+        self.num_tokens = len(self.source.ids)
 
     @property
     def deadline_s(self) -> float:
         return self.deadline.at_s
-
-    @property
-    def num_tokens(self) -> int:
-        return len(self.source.ids)
 
     def finish(self, outcome: Outcome) -> None:
         """Call `on_done`, unless cancelled."""
@@ -59,10 +60,18 @@ class SegmentRequest:
 
     def record(self, outcome: Outcome | None) -> SegmentRecord:
         """Return the record for metrics of a source that leaves; without an outcome it was cancelled."""
-        best = outcome[0] if isinstance(outcome, list) and outcome else None
+        best, ending = None, SegmentOutcome.DONE
+        if outcome is None or self.is_cancelled:
+            ending = SegmentOutcome.CANCELLED
+        elif isinstance(outcome, DeadlineExceeded):
+            ending = SegmentOutcome.EXPIRED
+        elif isinstance(outcome, Exception):
+            ending = SegmentOutcome.FAILED
+        if isinstance(outcome, list) and outcome:
+            best = outcome[0]
         return SegmentRecord(
             kind=self.kind,
-            ending=SegmentOutcome.CANCELLED if self.is_cancelled else _ending(outcome),
+            ending=ending,
             queued_s=self.queued_s,
             joined_s=self.joined_s,
             left_s=time.monotonic(),
@@ -71,15 +80,3 @@ class SegmentRequest:
             finish_reason=None if best is None else best.finish_reason,
             mark=self.mark,
         )
-
-
-def _ending(outcome: Outcome | None) -> SegmentOutcome:
-    match outcome:
-        case None:
-            return SegmentOutcome.CANCELLED
-        case DeadlineExceeded():
-            return SegmentOutcome.EXPIRED
-        case Exception():
-            return SegmentOutcome.FAILED
-        case _:
-            return SegmentOutcome.DONE

@@ -42,9 +42,7 @@ class _Ids(Protocol):
 
     def offsets(self, text: str) -> list[tuple[int, int]]: ...
 
-    def decode(self, ids: list[int]) -> str: ...
-
-    def decode_all(self, ids: list[list[int]]) -> list[str]: ...
+    def decode(self, ids: list[list[int]]) -> list[str]: ...
 
     def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]: ...
 
@@ -110,9 +108,7 @@ class Tokenizer:
             ValueError: an id is outside the vocabulary.
         """
         kept = [self._whole_characters(self._check_ids(list(sequence))) for sequence in ids]
-        if len(kept) < MIN_TOGETHER:
-            return [self._ids.decode(sequence) for sequence in kept]
-        return self._ids.decode_all(kept)
+        return self._ids.decode(kept)
 
     def count(self, segment: str) -> int:
         """Return the number of tokens of a segment; raise the errors of `encode`."""
@@ -233,11 +229,9 @@ class _SentencePieceIds:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
 
-    def decode(self, ids: list[int]) -> str:
-        text: str = self._processor.decode(ids)
-        return text
-
-    def decode_all(self, ids: list[list[int]]) -> list[str]:
+    def decode(self, ids: list[list[int]]) -> list[str]:
+        if len(ids) < MIN_TOGETHER:
+            return [self._processor.decode(sequence) for sequence in ids]
         texts: list[str] = self._processor.decode(ids, num_threads=1)
         return texts
 
@@ -280,13 +274,12 @@ class _VocabularyFileIds:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
 
-    def decode(self, ids: list[int]) -> str:
-        pieces = [self._pieces[index] for index in ids if index not in self._textless_ids]
-        text: str = self._processor.decode_pieces(pieces)
-        return text.replace(_SPACE_SIGN, " ").strip()
-
-    def decode_all(self, ids: list[list[int]]) -> list[str]:
-        return [self.decode(sequence) for sequence in ids]
+    def decode(self, ids: list[list[int]]) -> list[str]:
+        texts: list[str] = []
+        for sequence in ids:
+            pieces = [self._pieces[index] for index in sequence if index not in self._textless_ids]
+            texts.append(self._processor.decode_pieces(pieces).replace(_SPACE_SIGN, " ").strip())
+        return texts
 
     def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]:
         text_ids = [index for index in ids if index not in self._textless_ids]

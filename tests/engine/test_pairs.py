@@ -37,7 +37,7 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Translator]:
 
 
 def ids_of(translator: Translator, text: str) -> list[int]:
-    (whole,) = translator._submitter._preparer.encode([text], Pair("de", "en"))
+    (whole,) = translator._submitter._engine.preparer.encode([text], Pair("de", "en"))
     return whole[:-1]
 
 

@@ -176,7 +176,7 @@ def test_closing_fails_what_is_under_way() -> None:
 def test_ids_are_searched_for_as_text_is(tiny: Translator, pairs: list[tuple[str, str]]) -> None:
     texts = [source for source, _ in pairs[:8]]
     options = DecodingOptions(beam_size=3, num_hypotheses=2)
-    ids = tiny._submitter._preparer.encode(texts, Pair("de", "en"))
+    ids = tiny._submitter._engine.preparer.encode(texts, Pair("de", "en"))
 
     found = tiny.search(ids, options)
 

@@ -71,6 +71,14 @@ def test_any_ids_of_the_vocabulary_become_proper_text(tokenizer: Tokenizer, ids:
     assert all(text.encode().decode() == text for text in decoded)
 
 
+@settings(SHARED_TOKENIZER)
+@given(ids=st.lists(st.lists(st.integers(0, VOCAB_SIZE - 1), max_size=5), min_size=8, max_size=20))
+def test_many_targets_are_decoded_together_as_each_is_alone(
+    tokenizer: Tokenizer, ids: list[list[int]]
+) -> None:
+    assert tokenizer.decode(ids) == [tokenizer.decode([each])[0] for each in ids]
+
+
 def test_bytes_that_make_no_character_are_left_out(tokenizer: Tokenizer) -> None:
     (face,) = tokenizer.encode(["😀"])
     assert sorted(tokenizer.byte_ids.values()) == list(range(256))
