@@ -171,17 +171,16 @@ class Preparer:
 
         def input_of(sentence: str, number: int) -> Input:
             pause()
-            # Without controls where nobody can be addressed.
-            around = self.around(pair, controls if controls and may_address(sentence, pair.source) else ())
-            source = self._source(sentence, read, around, number)
+            own = around if not controls or may_address(sentence, pair.source) else self.around(pair)
+            source = self._source(sentence, read, own, number)
             if term_finder is None or not isinstance(source, SegmentInput):
                 return source
-            return self._with_terms(sentence, source, around, term_finder)
+            return self._with_terms(sentence, source, own, term_finder)
 
         for sentence in document.segments:
             sources.append(input_of(sentence, num_searched))
             num_searched += isinstance(sources[-1], SegmentInput)
-        if read.group_tokens:
+        if read.group_tokens and len(sources) > 1:
             reading = self._reader.reading_of(pair.source)
             document, sources = _join_neighbours(document, sources, reading, input_of)
         return PreparedText(document, tuple(sources), pair)

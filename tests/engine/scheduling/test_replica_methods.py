@@ -1,13 +1,14 @@
 """One replica searches, samples and reads at the same time, each in a lane of its own."""
 
 from collections.abc import Sequence
+from ctypes import c_int64
 from dataclasses import replace
 from functools import partial
 
 import pytest
 
 from dragoman.decoding.lanes import open_lane
-from dragoman.decoding.loop import AnyLane
+from dragoman.decoding.loop import ONE_STEP, AnyLane, FinishedSource, Lane, StepLimit, open_strategy
 from dragoman.decoding.options import Sampling
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.loading import GPU_CAPACITY
@@ -16,7 +17,7 @@ from dragoman.scheduling.replica import Replica
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.types import Method, Priority, SearchKind
 from tests.engine.decoding.fake_lanes import facts
-from tests.engine.decoding.fake_stepper import BOS, EOS, FakeReadingStepper, Ids, Logprobs
+from tests.engine.decoding.fake_stepper import BOS, EOS, FakeReadingStepper, FakeStepper, Ids, Logprobs
 from tests.engine.scheduling.doubles import MODEL
 
 KINDS = [
@@ -90,6 +91,43 @@ def test_sources_of_all_methods_get_what_they_get_alone_even_after_a_step_that_f
     for request, outcome in zip(requests, together, strict=True):
         (alone,) = outcomes_of([request])
         assert reported(outcome) == reported(alone)
+
+
+class NotingLane(Lane[list[int]]):
+    """Notes how many steps it may make."""
+
+    def __init__(self, limits: list[StepLimit], kind: SearchKind) -> None:
+        target = TargetVocabulary(EOS, MODEL.vocab_size)
+        stepper = FakeStepper(MODEL, [], kind.beam_size)
+        super().__init__(kind, stepper, open_strategy(kind, target))
+        self.limits = limits
+
+    def step(self, limit: StepLimit = ONE_STEP) -> list[FinishedSource]:
+        self.limits.append(limit)
+        return super().step(limit)
+
+
+@pytest.mark.parametrize("is_watched", [False, True])
+@pytest.mark.parametrize("num_kinds", [1, 2])
+def test_only_sources_of_one_kind_that_nobody_watches_may_make_any_number_of_steps(
+    *, is_watched: bool, num_kinds: int
+) -> None:
+    """But for the first one, whose end is reported."""
+    limits: list[StepLimit] = []
+    replica = Replica(encode, partial(NotingLane, limits), CAPACITY)
+    for kind in KINDS[:num_kinds]:
+        source = Source((kind.beam_size,), TargetLimits(99, 99), (BOS,))
+        request = SegmentRequest(source, kind, Priority.JOB, print)
+        request.on_step = print if is_watched else None
+        replica.join([request])
+    counter = c_int64(3)
+    for _ in range(num_kinds + 2):  # the first of each kind encodes
+        replica.step(counter, 3)
+
+    first, last = limits[0], limits[-1]
+    assert first == ONE_STEP
+    assert (last.counter is counter) == (num_kinds == 1 and not is_watched)
+    assert last.counter is None or last.value == 3
 
 
 @pytest.mark.parametrize(("tier", "expected"), [(Tier.LIGHT, {1}), (Tier.BULK, {1, 9})])
