@@ -26,7 +26,7 @@ from tests.imports.sameness.exported import (
 )
 
 logging.set_verbosity_error()
-FEW_INPUTS, FEW_TOKENS, SHORT = 20, 8, Lesson(60, 8e-3)
+FEW_INPUTS, FEW_TOKENS, SHORT = 32, 8, Lesson(60, 8e-3)
 MANY_INPUTS, MANY_TOKENS, LONG = 200, 40, Lesson(150, 3e-3)
 """Sources, the short ones first, how long a target may be, which cuts some of them, and a lesson."""
 
