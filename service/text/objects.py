@@ -40,7 +40,10 @@ _NAME = re.compile(
 _SIGN_OF_NAME = re.compile(r"[A-Z_(](?:(?<=[a-z0-9].)|(?<=_)|(?<=\()\))")
 _GENDER = re.compile(r"[/:*_(](?<=[^\W\d_]{3}.)-?in(?:nen)?\)?(?!\w)")
 """Second half of `Leser/innen`: the model reads the word before it."""
-_COLUMN = re.compile(r"[ ]{3}(?<=\S   )[ ]*+(?=\S)")
+_COLUMN = re.compile(
+    r"[ ]{3}(?<=\S   )[ ]*+(?=\S)|[ ](?<=\S )[|·•\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}][ ](?=\S)"
+)
+"""Three spaces, or a sign between labels, as in `Home | Shop`; prose has neither."""
 _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+(?:\r?\n\s*+|\r(?!\n)\s*+)")
 _FENCE = re.compile(r"^[ ]{0,3}(?:`{3,}+|~{3,}+)[^`\n]*+$", re.MULTILINE)
 _NOTE = re.compile(

@@ -89,8 +89,10 @@ def test_the_model_reads_the_word_before_a_gender_ending(text: str, ending: str)
     assert shown(text.format(ending)) == [text.format("")]
 
 
-@pytest.mark.parametrize("blanks", ["   ", " " * 12])
-def test_columns_are_texts_of_their_own_and_their_blanks_stay(blanks: str) -> None:
+@pytest.mark.parametrize(
+    "blanks", ["   ", " " * 12, " | ", " · ", " • ", " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "]
+)
+def test_columns_and_labels_in_a_row_are_texts_of_their_own(blanks: str) -> None:
     text = blanks.join(["Name", "Vorname", "Ort"])
 
     assert shown(text) == ["Name\nVorname\nOrt"]

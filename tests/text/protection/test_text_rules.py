@@ -217,7 +217,6 @@ def test_touching_elements_make_one_text_or_several(html: str, texts: list[str])
         ("Das ist *sehr wichtig* heute.", "Das ist sehr wichtig heute."),
         ("Das ist ~~alt~~ neu.", "Das ist alt neu."),
         ("Das ist |sehr wichtig| und ||sehr geheim||.", "Das ist sehr wichtig und sehr geheim."),
-        ("a | b | c", "a | b | c"),
         ("Klicke <b>hier</b>!", "Klicke hier!"),
         ("Klicken Sie {0}hier{1}.", "Klicken Sie hier."),
         ("Klicken Sie %(a)shier%(b)s.", "Klicken Sie hier."),
