@@ -7,6 +7,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
+from operator import call, itemgetter
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import Self, TypeVar, overload
@@ -44,6 +45,9 @@ READ_TOGETHER = 128
 """Maximum number of texts that are read, encoded and answered together."""
 READ_PARTS = 4
 """Parts of the texts in progress, which are answered one after the other, so that others go on meanwhile."""
+SHORT_CHARACTERS = 300
+"""Maximum characters of a submitted text whose translation is made on the engine's thread: to hand it to
+another one would take longer."""
 CANCEL_POLL_S = 0.4
 """Seconds between two calls of `is_cancelled` while a text is awaited."""
 QUEUE_SIZE = 4096
@@ -202,7 +206,9 @@ class Translator:
             return list(self.translate_many(text, EngineRequest(options, pair), READ_PARTS * len(text)))
         resolved = self._resolver.resolve(EngineRequest(options, pair))
         work = SimpleQueue[Work]()
-        future = self._submitter.submit([text], None, resolved, self._scheduler.enqueue, _first, work.put)
+        future: Future[Translation] = self._submitter.submit(
+            [text], None, resolved, self._scheduler.enqueue, itemgetter(0), work.put
+        )
         try:
             return _run_until_done(future, work)
         finally:  # an interrupt
@@ -273,8 +279,10 @@ class Translator:
             TranslatorClosed: the translator is closed.
         """
         resolved = self._resolver.resolve(request_of(request, DEFAULT_REQUEST))
-        pause = pause_of(len(text))
-        return self._submitter.submit([text], None, resolved, self._scheduler.submit, _first, pause=pause)
+        run, pause = call if len(text) <= SHORT_CHARACTERS else None, pause_of(len(text))
+        return self._submitter.submit(
+            [text], None, resolved, self._scheduler.submit, itemgetter(0), run, pause
+        )
 
     @checks_arguments
     def score(
@@ -324,10 +332,6 @@ class Translator:
             return future.result()
         finally:  # an interrupt
             future.cancel()
-
-
-def _first(outcomes: list[TextOutcome]) -> TextOutcome:
-    return outcomes[0]
 
 
 def _check_texts(texts: Iterable[object], first: int) -> None:

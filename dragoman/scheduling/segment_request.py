@@ -60,15 +60,14 @@ class SegmentRequest:
 
     def record(self, outcome: Outcome | None) -> SegmentRecord:
         """Return the record for metrics of a source that leaves; without an outcome it was cancelled."""
-        best, ending = None, SegmentOutcome.DONE
+        best = outcome[0] if isinstance(outcome, list) and outcome else None
+        ending = SegmentOutcome.DONE
         if outcome is None or self.is_cancelled:
             ending = SegmentOutcome.CANCELLED
         elif isinstance(outcome, DeadlineExceeded):
             ending = SegmentOutcome.EXPIRED
         elif isinstance(outcome, Exception):
             ending = SegmentOutcome.FAILED
-        if isinstance(outcome, list) and outcome:
-            best = outcome[0]
         return SegmentRecord(
             kind=self.kind,
             ending=ending,
