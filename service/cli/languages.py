@@ -11,7 +11,6 @@ from dragoman.routing.router import Router
 from dragoman.routing.routes import Route, RouteKind
 from dragoman.text.segmentation import has_letters
 from service.cli.lines import MAX_BEGINNING_CHARACTERS
-from service.models.engine import MORE_MODELS
 from service.translation.request import AUTO, UNDETERMINED
 
 
@@ -92,7 +91,7 @@ def _detect(
 
 @contextmanager
 def options_at_fault(names: LanguageArguments, router: Router) -> Iterator[None]:
-    """Raise errors about languages again with the option at fault, and how to get models that are missing."""
+    """Raise errors about languages again with the option at fault, and the bundles that cannot be used."""
     try:
         yield
     except InputError as error:
@@ -100,7 +99,6 @@ def options_at_fault(names: LanguageArguments, router: Router) -> Iterator[None]
         where, problem = f"--{option}", error.problem
         if named is not None and not names.is_auto:
             where += f" {named}"
-            problem += f"; {MORE_MODELS}"
         if router.problems:
             broken_bundles = ", ".join(router.problems)
             problem += f"; cannot be used: {broken_bundles} (`dragoman models` says why)"

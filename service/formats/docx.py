@@ -120,7 +120,7 @@ _IRRELEVANT_PROPERTIES = frozenset(["lang", "noProof", "rPrChange"])
 """Run properties that do not affect the look of a translation."""
 _VISIBLE_ON_SPACE = re.compile(":(?:u|strike|dstrike|highlight|shd|bdr)[ /]")
 """Run properties that are visible on white space."""
-_RAISED = re.compile(r":vertAlign\s[^<>]*\"superscript\"")
+_RAISED = re.compile(r":vertAlign\s[^<>]{0,99}\"superscript\"")
 
 
 def _parse_paragraph(element: Element, location: str, write: WriteNested) -> list[TextRun | InlineItem]:

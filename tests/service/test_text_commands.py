@@ -73,7 +73,7 @@ def test_the_name_of_a_file_is_no_text(bundled: Run, tmp_path: Path) -> None:
 def test_a_language_without_a_model_names_the_commands_that_add_one(bundled: Run) -> None:
     finished = bundled("translate", "Guten Tag!", "--source", "de", "--target", "fr")
 
-    assert b"served: de -> en, en -> de; `dragoman import SOURCE-TARGET` lists models" in finished.stderr
+    assert b"served: de -> en, en -> de; `dragoman import de-fr` lists models to add\n" in finished.stderr
     assert finished.returncode == 2
 
 

@@ -140,7 +140,7 @@ def test_an_engine_failure_is_set_on_the_future_and_an_unserved_pair_is_rejected
 ) -> None:
     with pytest.raises(RuntimeError, match="cannot handle explode"):
         router.translate("explode", "de", "fr")
-    with pytest.raises(UnsupportedPair, match=r"served: de -> en, en -> fr$"):
+    with pytest.raises(UnsupportedPair, match=r"served: de -> en, en -> fr; `dragoman import "):
         router.submit("Hallo", "fr", "de")
 
 

@@ -176,7 +176,7 @@ def test_deepls_own_client_imports_uses_exports_and_deletes_a_memory(
     assert client.list_translation_memories() == []
 
 
-def test_deepls_own_client_is_told_which_segments_are_skipped_and_what_fails(
+def test_deepls_own_client_learns_which_segments_are_skipped_and_what_fails(
     client_of: ClientOf, keys: Keys, tmp_path: Path
 ) -> None:
     client = client_of(keys.make())
