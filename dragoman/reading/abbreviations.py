@@ -8,14 +8,12 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import cached_property
 
-from dragoman.reading.grammar import Found
+from dragoman.reading.grammar import DASH, SPACE, Found
 from dragoman.text.sentence_ends import refers
 from dragoman.types import Span
 
 Table = Mapping[str, Mapping[str, tuple[str, ...]]]
 """By section and abbreviation: the singular and the plural, or one form."""
-_SPACE = "[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]"
-_DASH = "[-\N{NON-BREAKING HYPHEN}\N{EN DASH}]"
 _LETTER = r"[^\W\d_]"
 _WORD_START = r"(?<![\w./\\@#$=<{&`:|~\N{NON-BREAKING HYPHEN}-])"
 _WORD_END = r"(?!\.?[-\N{NON-BREAKING HYPHEN}=\\@_(\[{<`|])"
@@ -24,18 +22,18 @@ _SENTENCE_START = (
     r"|(?<=\A[(\"*\N{DOUBLE LOW-9 QUOTATION MARK}\N{LEFT DOUBLE QUOTATION MARK}]))"
 )
 SECTIONS = {
-    "at_start": (r"\A", rf"(?={_SPACE}?\d)"),
-    "before_number": (_WORD_START, rf"(?={_SPACE}?\d)"),
-    "after_number": (rf"(?:(?<=\d)|(?<=\d{_SPACE})|(?<=[%$][ds]{_SPACE}))", "(?!:)"),
-    "before_name": (rf"{_WORD_START}(?<!\d{_SPACE})", rf"(?={_SPACE}[A-ZÄÖÜ])"),
+    "at_start": (r"\A", rf"(?={SPACE}?\d)"),
+    "before_number": (_WORD_START, rf"(?={SPACE}?\d)"),
+    "after_number": (rf"(?:(?<=\d)|(?<=\d{SPACE})|(?<=[%$][ds]{SPACE}))", "(?!:)"),
+    "before_name": (rf"{_WORD_START}(?<!\d{SPACE})", rf"(?={SPACE}[A-ZÄÖÜ])"),
     "before_words": (_WORD_START, r"(?![:/]\w)(?=\W*\w)"),
     "anywhere": (_WORD_START, r"(?![:/]\w)"),
 }
 """What is around the abbreviations of a section; the first section that fits counts."""
-_ONE = re.compile(rf"(?<![\d.,])1{_SPACE}?\Z")
-_NO_QUANTITY = re.compile(rf"(?:[^\W\d]-|\bv|\d\.\d+\.)\d[\d.,]*{_SPACE}?\Z")
+_ONE = re.compile(rf"(?<![\d.,])1{SPACE}?\Z")
+_NO_QUANTITY = re.compile(rf"(?:[^\W\d]-|\bv|\d\.\d+\.)\d[\d.,]*{SPACE}?\Z")
 """A number that is part of a name, or a version."""
-_FOLLOWING = re.compile(rf"{_SPACE}(\w+)")
+_FOLLOWING = re.compile(rf"{SPACE}(\w+)")
 _PART = re.compile("(?<![A-ZÄÖÜa-zäöüß])[A-ZÄÖÜa-zäöüß]++")
 _DOTTED = re.compile(rf"{_PART.pattern}\.")
 _PART_WITH_DOT = re.compile(rf"{_PART.pattern}\.?")
@@ -174,16 +172,16 @@ def _any_of(words: Mapping[str, tuple[str, ...]], section: str) -> str:
 
 def _pattern(abbreviation: str) -> str:
     """Return the pattern of one; a single letter is none beside another one, as in `k. u. k.`."""
-    escaped = re.escape(abbreviation).replace(r"\ ", f"{_SPACE}?").replace(r"\-", _DASH)
+    escaped = re.escape(abbreviation).replace(r"\ ", f"{SPACE}?").replace(r"\-", DASH)
     if not abbreviation.endswith("."):
         return rf"{escaped}(?!\.?\w)"
     if abbreviation[1] == ".":
-        escaped = rf"(?<!\b{_LETTER}\.{_SPACE}){escaped}"
+        escaped = rf"(?<!\b{_LETTER}\.{SPACE}){escaped}"
     is_letter = sum(map(str.isalpha, abbreviation)) == 1
-    following = rf"{_SPACE}?{_LETTER}\b" if is_letter else _LETTER
+    following = rf"{SPACE}?{_LETTER}\b" if is_letter else _LETTER
     return rf"{escaped}(?!{following})"
 
 
 def _key(abbreviation: str) -> str:
     """Return an abbreviation without spaces, and with hyphens for dashes."""
-    return re.sub(_DASH, "-", re.sub(_SPACE, "", abbreviation))
+    return re.sub(DASH, "-", re.sub(SPACE, "", abbreviation))

@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from dragoman.reading.grammar import Found
+from dragoman.reading.grammar import DASH, SPACE, Found
 from dragoman.text.sentence_ends import refers
 from dragoman.types import Span
 
-SPACE = "[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]"
-_DASH = rf"{SPACE}?[-\N{{NON-BREAKING HYPHEN}}\N{{EN DASH}}]{SPACE}?"
+_DASH = rf"{SPACE}?{DASH}{SPACE}?"
 _START = r"(?<![\w.\\@#$=<{&`:|~])"
 _DOT = rf"(?:\.(?=[,;:)]|{SPACE}[a-z(\d]))?"
 """A dot that ends no sentence."""

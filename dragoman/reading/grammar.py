@@ -5,6 +5,9 @@ from typing import Protocol
 
 from dragoman.types import Span
 
+SPACE = "[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]"
+DASH = "[-\N{NON-BREAKING HYPHEN}\N{EN DASH}]"
+"""Patterns of a space and of a hyphen between words."""
 Found = tuple[Span, str]
 """A part of a text, and what the model reads there."""
 Find = Callable[[str], Iterator[Found]]

@@ -16,7 +16,7 @@ import anyio
 from service.accounts.keys import Caller
 from service.glossaries.terminology import RequestTerminology
 from service.jobs.errors import DocumentNotReady, NoResult, UnknownDocument, UnknownJob
-from service.jobs.file_stream import begun, read_on_threads
+from service.jobs.file_stream import begin, read_on_threads
 from service.jobs.job import UNCHANGED, Job, JobOutcome, JobRequest, JobState, is_job_id
 from service.jobs.job_runner import remove_files
 from service.jobs.job_service import JobService, UploadedFile, run_storage_call
@@ -134,7 +134,7 @@ class DocumentService:
                         lambda: remove_files(self.job_service.storage, self.job_service.runner, job)
                     )
 
-        return await begun(whole())
+        return await begin(whole())
 
     async def _add_ended(
         self, content: BinaryIO, job_request: JobRequest, caller: Caller, ending: JobOutcome

@@ -23,10 +23,10 @@ async def read_on_threads(
         finally:
             pieces.close()
 
-    return await begun(read())
+    return await begin(read())
 
 
-async def begun(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
+async def begin(pieces: AsyncGenerator[bytes]) -> AsyncGenerator[bytes]:
     """Run a generator up to its first piece, which is empty, and return it.
 
     Closing a generator that never began runs none of its code, so it would close no file.

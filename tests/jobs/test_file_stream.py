@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message
 
 from service.http.streams import FileStream
-from service.jobs.file_stream import begun, read_on_threads
+from service.jobs.file_stream import begin, read_on_threads
 
 Result = TypeVar("Result")
 PIECES = 3
@@ -110,7 +110,7 @@ def test_begun_generator_runs_its_end_when_it_is_closed_unread() -> None:
             ends.append("ended")
 
     async def run() -> None:
-        await (await begun(pieces())).aclose()
+        await (await begin(pieces())).aclose()
 
     asyncio.run(run())
     assert ends == ["ended"]

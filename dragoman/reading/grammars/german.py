@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from dragoman.reading.calendar import SPACE, Calendar
-from dragoman.reading.grammar import Find, Found
+from dragoman.reading.calendar import Calendar
+from dragoman.reading.grammar import SPACE, Find, Found
 from dragoman.reading.numbers import (
     GROUPED_FROM,
     NumberGrammar,
