@@ -46,7 +46,7 @@ X86_FLAGS = {
     "avx512": AVX512_FLAGS,
     "amx": AVX512_FLAGS,  # the source names AMX for its own functions, where the compiler knows it
 }
-ARM_FLAGS = {"neon": ("-march=armv8.2-a+dotprod",)}
+ARM_FLAGS: dict[str, tuple[str, ...]] = {"neon": (), "dotprod": ("-march=armv8.2-a+dotprod",)}
 
 
 class BuildWithModels(build_py):
@@ -77,14 +77,17 @@ class BuildKernels(build_ext):
 
     def build_extension(self, ext: Extension) -> None:
         is_gcc = "clang" not in " ".join(getattr(self.compiler, "compiler_cxx", []))
-        flags = [*FLAGS, *(GCC_FLAGS if is_gcc and sys.platform == "linux" else ())]
+        # A Python for two kinds of processors would compile each source for both.
+        only_own = ["-arch", platform.machine()] if sys.platform == "darwin" else []
+        flags = [*FLAGS, *only_own, *(GCC_FLAGS if is_gcc and sys.platform == "linux" else ())]
         objects: list[str] = []
         for source in ext.sources:
             own = {**X86_FLAGS, **ARM_FLAGS}.get(Path(source).stem, ())
             objects += self.compiler.compile(
                 [source], self.build_temp, extra_postargs=[*flags, *own], depends=ext.depends
             )
-        self.compiler.link_shared_object(objects, self.get_ext_fullpath(ext.name), target_lang="c++")
+        path = self.get_ext_fullpath(ext.name)
+        self.compiler.link_shared_object(objects, path, extra_postargs=only_own, target_lang="c++")
 
     def get_ext_filename(self, fullname: str) -> str:
         return str(Path(*fullname.split("."))) + ".so"

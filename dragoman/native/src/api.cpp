@@ -58,7 +58,8 @@ std::vector<const Kernels *> usable_kernels() {
         usable.push_back(&AVX2_KERNELS);
     }
 #elif defined(__aarch64__)
-    if (neon_has_dot_product()) usable.push_back(&NEON_KERNELS);
+    if (has_dot_product()) usable.push_back(&DOTPROD_KERNELS);
+    usable.push_back(&NEON_KERNELS);
 #endif
     return usable;
 }

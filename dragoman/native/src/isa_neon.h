@@ -1,4 +1,5 @@
-// NEON with dot products: 16 floats are four registers. Included once, inside an unnamed namespace.
+// NEON: 16 floats are four registers. Included once, inside an unnamed namespace.
+// With dot products, those of four bytes at once; without, of numbers widened to 16 bits, which are exact.
 #pragma once
 
 struct Floats {
@@ -81,12 +82,19 @@ INLINE Floats first_lanes(Floats a, int count, Floats others) {
     });
 }
 
-// ---- products of integers: bytes are made signed, since the instruction multiplies signed ones
+// ---- products of integers
 constexpr int TILE_COLUMNS = 16; // outputs of a tile
 constexpr int TILE_ROWS = 6;
+constexpr int DOT_TILE = 8; // dot products computed together
+
+INLINE int32x4x2_t reduced(const int32x4_t *a) { // sums of eight registers, in their order
+    return {{vpaddq_s32(vpaddq_s32(a[0], a[1]), vpaddq_s32(a[2], a[3])),
+             vpaddq_s32(vpaddq_s32(a[4], a[5]), vpaddq_s32(a[6], a[7]))}};
+}
+
+#ifdef __ARM_FEATURE_DOTPROD
 constexpr int TILE_GROUP = 4; // inputs multiplied at once
-constexpr int DOT_TILE = 8;   // dot products computed together
-constexpr int32_t PRODUCT_ZERO = 128;
+constexpr int32_t PRODUCT_ZERO = 128; // bytes are made signed, since the instruction multiplies signed ones
 using Prepared = int8_t;
 INLINE const Prepared *prepare(const uint8_t *rows, int64_t count, int16_t *scratch) {
     int8_t *out = (int8_t *)scratch;
@@ -127,10 +135,55 @@ template <int M> INLINE int32x4x2_t dots(const Prepared *rows, int64_t depth, co
             for (int m = 0; m < M; m++) sums[m * T + t] = vdotq_s32(sums[m * T + t], a[m], w);
         }
     }
-    const int32x4_t first = vpaddq_s32(vpaddq_s32(sums[0], sums[1]), vpaddq_s32(sums[2], sums[3]));
-    const int32x4_t second = vpaddq_s32(vpaddq_s32(sums[4], sums[5]), vpaddq_s32(sums[6], sums[7]));
-    return {{first, second}};
+    return reduced(sums);
 }
+#else
+constexpr int TILE_GROUP = 1;
+constexpr int32_t PRODUCT_ZERO = 0;
+using Prepared = int16_t;
+INLINE const Prepared *prepare(const uint8_t *rows, int64_t count, int16_t *scratch) {
+    for (int64_t i = 0; i < count; i += 8) vst1q_s16(scratch + i, vreinterpretq_s16_u16(vmovl_u8(vld1_u8(rows + i))));
+    return scratch;
+}
+
+template <int M>
+INLINE void tile(const Prepared *rows, int64_t depth, const int8_t *weight, Ints *out) {
+    int32x4_t sums[M][4];
+    for (int m = 0; m < M; m++)
+        for (int g = 0; g < 4; g++) sums[m][g] = vdupq_n_s32(0);
+    for (int64_t k = 0; k < depth; k++, weight += 16) {
+        const int8x16_t w = vld1q_s8(weight);
+        const int16x8_t low = vmovl_s8(vget_low_s8(w)), high = vmovl_high_s8(w);
+        UNROLL for (int m = 0; m < M; m++) {
+            const int16_t a = rows[m * depth + k];
+            sums[m][0] = vmlal_n_s16(sums[m][0], vget_low_s16(low), a);
+            sums[m][1] = vmlal_high_n_s16(sums[m][1], low, a);
+            sums[m][2] = vmlal_n_s16(sums[m][2], vget_low_s16(high), a);
+            sums[m][3] = vmlal_high_n_s16(sums[m][3], high, a);
+        }
+    }
+    for (int m = 0; m < M; m++)
+        for (int g = 0; g < 4; g++) out[m].v[g] = sums[m][g];
+}
+
+template <int M> INLINE int32x4x2_t dots(const Prepared *rows, int64_t depth, const int8_t *const *tokens) {
+    constexpr int T = DOT_TILE / M;
+    int32x4_t sums[DOT_TILE];
+    for (int i = 0; i < DOT_TILE; i++) sums[i] = vdupq_n_s32(0);
+    for (int64_t k = 0; k < depth; k += 8) {
+        int16x8_t a[M];
+        for (int m = 0; m < M; m++) a[m] = vld1q_s16(rows + m * depth + k);
+        for (int t = 0; t < T; t++) {
+            const int16x8_t w = vmovl_s8(vld1_s8(tokens[t] + k));
+            for (int m = 0; m < M; m++) {
+                int32x4_t &total = sums[m * T + t];
+                total = vmlal_high_s16(vmlal_s16(total, vget_low_s16(w), vget_low_s16(a[m])), w, a[m]);
+            }
+        }
+    }
+    return reduced(sums);
+}
+#endif
 INLINE void store_dots(int32_t *out, int32x4x2_t sums) {
     vst1q_s32(out, sums.val[0]);
     vst1q_s32(out + 4, sums.val[1]);

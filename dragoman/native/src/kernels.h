@@ -114,6 +114,7 @@ extern const Kernels AMX_KERNELS;
 // Whether the processor has AMX, and the system lets this process use it.
 bool may_use_amx();
 extern const Kernels NEON_KERNELS;
-bool neon_has_dot_product();
+extern const Kernels DOTPROD_KERNELS;
+bool has_dot_product();
 
 } // namespace dragoman

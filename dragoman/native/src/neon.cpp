@@ -1,10 +1,5 @@
-// Compiled with -march=armv8.2-a+dotprod.
+// Every 64-bit ARM processor runs these.
 #include <arm_neon.h>
-
-#if defined(__linux__)
-#include <asm/hwcap.h>
-#include <sys/auxv.h>
-#endif
 
 #include "inline.h"
 #include "kernels.h"
@@ -15,13 +10,5 @@ namespace {
 
 #include "kernels_impl.h"
 } // namespace
-extern const Kernels NEON_KERNELS = kernels_named("neon-dotprod");
-
-bool neon_has_dot_product() {
-#if defined(__linux__)
-    return getauxval(AT_HWCAP) & HWCAP_ASIMDDP;
-#else
-    return true; // every Apple processor with these instructions
-#endif
-}
+extern const Kernels NEON_KERNELS = kernels_named("neon");
 } // namespace dragoman

@@ -68,12 +68,18 @@ def test_emulated_kernels_give_the_bits_of_avx2(avx2_bits: list[str], name: str,
     assert kernel_bits(tmp_path, name, "g++", (*AVX2_FLAGS, *EMULATED[name])) == avx2_bits
 
 
-def test_kernels_of_arm_processors_give_the_bits_of_avx2(avx2_bits: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "flags", "processor"),
+    [("dotprod", ("-march=armv8.2-a+dotprod",), "neoverse-n1"), ("neon", (), "cortex-a72")],
+)
+def test_kernels_of_arm_processors_give_the_bits_of_avx2(
+    avx2_bits: list[str], name: str, flags: tuple[str, ...], processor: str, tmp_path: Path
+) -> None:
     compiler = require("aarch64-linux-gnu-g++", "g++-aarch64-linux-gnu")
     emulator = require("qemu-aarch64", "qemu-user")
-    flags = ("-march=armv8.2-a+dotprod",)
+    runner = (emulator, "-cpu", processor, "-L", ARM_ROOT)
 
-    assert kernel_bits(tmp_path, "neon", compiler, flags, emulator, "-L", ARM_ROOT) == avx2_bits
+    assert kernel_bits(tmp_path, name, compiler, flags, *runner) == avx2_bits
 
 
 @pytest.mark.skipif("amx-int8" not in x86_kernels(), reason="this processor has no AMX")
