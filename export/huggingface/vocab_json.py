@@ -16,9 +16,12 @@ from export.huggingface.vocabularies import (
 )
 from export.original import TARGET_TOKEN, find_tokens, open_sentencepiece
 
+SMALL_100 = "SMALL100Tokenizer"
+"""Not in `transformers`; its model (Mohammadshahi et al. 2022, arXiv:2210.11621) has the class of M2M-100."""
 MODELS: Mapping[str, tuple[str, str]] = {
     "MarianTokenizer": ("source.spm", "target.spm"),
     "M2M100Tokenizer": ("sentencepiece.bpe.model", "sentencepiece.bpe.model"),
+    SMALL_100: ("sentencepiece.bpe.model", "sentencepiece.bpe.model"),
 }
 """SentencePiece models of source and target, by class."""
 VOCABULARY, TARGET_VOCABULARY = "vocab.json", "target_vocab.json"
@@ -35,7 +38,7 @@ def read_vocab_json(
     Target languages of OPUS-MT, `>>deu<<`, are pieces of the source vocabulary.
     """
     fields = ConfigFields(settings.tokenizer, TOKENIZER_CONFIG_FILE, problems)
-    is_m2m, defaults = class_name == "M2M100Tokenizer", dict(SPECIAL_TOKENS)
+    is_m2m, defaults = class_name != "MarianTokenizer", dict(SPECIAL_TOKENS)
     names = (VOCABULARY, VOCABULARY)
     if is_m2m:
         defaults |= {"bos_token": "<s>"}
@@ -70,6 +73,7 @@ def read_vocab_json(
             MODELS[class_name], filter(None, models), ids, sizes, strict=True
         )
     )
+    has_source_code = class_name == "M2M100Tokenizer"
     return Vocabularies(
         tokenizer_class=class_name,
         source=source,
@@ -78,8 +82,9 @@ def read_vocab_json(
         languages=LanguageTokens(
             languages,
             ids[0][special["eos_token"]],
-            source_code="before" if is_m2m else "none",
-            target_code="forced" if is_m2m else "source",
+            source_code="before" if has_source_code else "none",
+            target_code="forced" if has_source_code else "source",
+            prefixes={index: (index,) for index in languages.values()} if class_name == SMALL_100 else {},
         ),
     )
 

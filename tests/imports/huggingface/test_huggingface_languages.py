@@ -165,6 +165,19 @@ def test_m2m_prefixes_the_source_code_and_forces_the_target_code(tmp_path: Path)
     assert languages.targets["en"] == TargetLanguage((), (), (2, english))
 
 
+def test_small_100_reads_the_code_of_the_target_before_any_source(tmp_path: Path) -> None:
+    size = write_m2m(tmp_path).config.vocab_size
+    edit_json(tmp_path / "tokenizer_config.json", {"tokenizer_class": "SMALL100Tokenizer"})
+    german, english = (size - 108 + M2M_100.index(code) for code in ("de", "en"))
+
+    languages = load(tmp_path).languages
+
+    assert languages.sources["de"] == SourceLanguage((), (), (2,))
+    assert languages.targets["de"] == TargetLanguage((), (german,), (2,))
+    assert languages.targets["en"] == TargetLanguage((), (english,), (2,))
+    assert languages.sources.keys() == languages.targets.keys()
+
+
 def test_nllb_puts_the_source_code_first_or_last_in_legacy_mode(nllb_folder: Path, copy_of: Copy) -> None:
     folder = copy_of(nllb_folder)
     edit_json(folder / "tokenizer_config.json", {"legacy_behaviour": True})
