@@ -16,6 +16,8 @@ WORKERS ?= 2
 DISTRIBUTION ?= loadfile
 # A process that replaces one that died may wait for ever (pytest-xdist with loadfile).
 TESTS := -m "not slow" --numprocesses $(WORKERS) --dist $(DISTRIBUTION) --max-worker-restart 0
+# The plugin of Schemathesis takes a second to import in each process.
+WITHOUT_COMMANDS := --ignore tests/commands -p no:schemathesis
 SUITES := test-engine test-text test-formats test-service test-jobs test-import test-training test-bench
 
 .DEFAULT_GOAL := help
@@ -54,11 +56,11 @@ train: $(VENV)/.development ## Train, or resume training, the model that RECIPE 
 		OMP_WAIT_POLICY=PASSIVE $(BIN)/python -m training $(RECIPE)
 
 test: $(VENV)/.development ## Set up everything and run all tests but test-commands; test-engine, -text, -formats, -service, -jobs, -import, -training and -bench run those of one folder
-	$(BIN)/python -m pytest $(TESTS) --ignore tests/commands
+	$(BIN)/python -m pytest $(TESTS) $(WITHOUT_COMMANDS)
 
 test-commands: $(VENV)/.development ## Run the tests that start commands, compilers, browsers and clusters, and those with random inputs with more of them
-	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) tests/commands tests/formats/fuzz tests/service/openapi
-	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) -m "hypothesis and not slow" --ignore tests/commands --ignore tests/service/openapi
+	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) tests/commands tests/formats/fuzz
+	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) -m "hypothesis and not slow" $(WITHOUT_COMMANDS)
 
 # A folder `import` could not be imported.
 $(SUITES): $(VENV)/.development
@@ -76,7 +78,7 @@ test-gpu: $(VENV)/.development ## Run the tests that need a GPU; docs/guides/gpu
 
 fuzz: $(VENV)/.development ## Fuzz parsers and routes with INPUTS each, then send what the OpenAPI document allows and forbids
 	$(BIN)/python -m pytest tests/formats/fuzz --fuzz-inputs $(INPUTS) --timeout 0
-	EXAMPLES=20 $(BIN)/python -m pytest tests/service/openapi -m slow --timeout 0
+	EXAMPLES=20 $(BIN)/python -m pytest tests/commands/service -k as_documented -m slow --timeout 0
 
 lint: $(VENV)/.development ## Style, strict types on code and tests, import arrows
 	$(BIN)/ruff check

@@ -9,8 +9,7 @@ import pytest
 
 from bench.everyday import Trial, read_trials
 from bench.invented import invented_words, read_known
-from bench.numbers import FRAMES, Value, ValueOutcome, draw_value, judge, translate_values
-from tests.paths import MODELS
+from bench.numbers import FRAMES, Value, ValueOutcome, draw_value, judge
 
 
 @pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "de")])
@@ -35,18 +34,6 @@ def test_a_value_that_is_gone_was_reported_or_changed_silently() -> None:
 
     assert judge(value, "It costs 264333 euros.", is_reported=True) is ValueOutcome.FLAGGED
     assert judge(value, "It costs 264333 euros.", is_reported=False) is ValueOutcome.CHANGED
-
-
-@pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    "num_values", [pytest.param(30, id="some"), pytest.param(10_000, id="all", marks=pytest.mark.slow)]
-)
-@pytest.mark.parametrize("pair", [("de", "en"), ("en", "de")], ids="-".join)
-def test_no_random_value_changes_silently(pair: tuple[str, str], num_values: int) -> None:
-    """Ten thousand values a direction take some eight minutes."""
-    trials = translate_values(MODELS / "-".join(pair), pair, num_values)
-
-    assert [trial for trial in trials if trial.outcome is ValueOutcome.CHANGED] == []
 
 
 TRIALS = [trial for language in ("de", "en") for trial in read_trials(language)]

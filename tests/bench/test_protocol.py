@@ -1,15 +1,12 @@
 """What a worker answers, with an engine that reverses its sources."""
 
 import os
-import sys
-from collections.abc import Iterator
 
 import pytest
 
-from bench.contenders import Contender, Worker, parse_variant, pin, running, share_equal
+from bench.contenders import Contender, parse_variant, pin, share_equal
 from bench.peers.protocol import Ids, Search, run
-from bench.processes import memory, run_process
-from tests.paths import TINY
+from bench.processes import memory
 
 
 class Reverser:
@@ -65,36 +62,6 @@ def test_the_share_of_equal_outputs_counts_whole_sentences() -> None:
     assert share_equal([[1, 2], [3], []], [[1, 2], [3, 4], []]) == pytest.approx(2 / 3)
 
 
-BUNDLE = TINY / "bundle-int8"
-
-
-@pytest.fixture(scope="module")
-def worker() -> Iterator[Worker]:
-    with running([Contender("Dragoman int8", "dragoman", BUNDLE)], workers=1) as started:
-        yield started["Dragoman int8"]
-
-
-def test_every_source_gets_as_many_tokens_as_forced(worker: Worker) -> None:
-    batches: list[list[list[int]]] = [[[10, 11, 12, 3], [20, 3]], [[9, 3]]]
-    search = {"beam_size": 2, "min_length": 5, "max_length": 5}
-
-    reply = worker.ask({"batches": batches, "search": search})
-
-    assert [[len(ids) for ids in batch] for batch in reply["outputs"]] == [[5, 5], [5]]
-
-
 def test_more_workers_than_cpus_are_rejected() -> None:
     with pytest.raises(ValueError, match="CPUs"):
         pin(0, 10_000)
-
-
-LARGE_BYTES = 150 * 2**20
-HOLD = f"import time; held = bytearray(b'x' * {LARGE_BYTES}); time.sleep(0.5)"
-START = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {HOLD!r}], check=True)"
-
-
-@pytest.mark.parametrize("code", [HOLD, START], ids=["its own", "of a process that it starts"])
-def test_the_peak_is_that_of_the_largest_process(code: str) -> None:
-    measured = run_process(sys.executable, "-c", code)
-
-    assert 2 * LARGE_BYTES <= measured.peak_bytes < 3 * LARGE_BYTES  # the bytes and their copy

@@ -1,8 +1,6 @@
 """The lists are well formed, the command writes what it measured, and no bundle takes them worse."""
 
-import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, replace
@@ -12,13 +10,13 @@ from typing import Any
 import pytest
 
 from bench.provenance import RESULTS, read_result
-from bench.robustness.__main__ import judge_references, main
+from bench.robustness.__main__ import judge_references
 from bench.robustness.faults import invented
 from bench.robustness.inputs import FOLDER, TARGETS, RequiredItem, Rule, read_inputs
 from bench.robustness.required_items import positions
 from bench.robustness.verdicts import BEAM_SIZES, Rates, judge, listed_pairs, rates_of, translate_and_judge
 from dragoman import Pair, Router
-from tests.paths import MODELS, TINY
+from tests.paths import MODELS
 
 LISTS = {language: read_inputs(language) for language in TARGETS}
 EVERY = [(Pair(source, TARGETS[source]), given) for source, inputs in LISTS.items() for given in inputs]
@@ -141,26 +139,6 @@ def test_a_line_that_is_none_is_rejected(line: str, error: type[Exception], tmp_
 
 def test_lists_lie_where_the_documentation_says() -> None:
     assert sorted(path.name for path in FOLDER.glob("*.tsv")) == ["de.tsv", "en.tsv"]
-
-
-BUNDLE = TINY / "bundle-fp32"
-
-
-def test_the_result_has_every_beam_size_and_kind_and_says_where_it_comes_from(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    output = tmp_path / "robustness.json"
-    monkeypatch.setattr(sys, "argv", ["robustness", str(BUNDLE), "--output", str(output)])
-
-    main()
-
-    written = json.loads(output.read_text(encoding="utf8"))
-    greedy, beam = written["results"]
-    assert written["provenance"]["bundle"] == "bundle-fp32"
-    assert (greedy["beam_size"], beam["beam_size"]) == (1, 4)
-    assert sum(kind["inputs"] for kind in greedy["kinds"].values()) == greedy["all"]["inputs"]
-    assert len(beam["failures"]) == round((1 - beam["all"]["good"]) * beam["all"]["inputs"])
-    assert "de -> en, beam 4" in capsys.readouterr().out
 
 
 def test_references_are_counted_by_what_is_found_fault_with(tmp_path: Path) -> None:
