@@ -4,7 +4,7 @@ All of them are random, including names of hosts and variables, so that a model 
 """
 
 import string
-from collections.abc import Callable
+from collections.abc import Sequence
 from random import Random
 from uuid import UUID
 
@@ -280,87 +280,33 @@ def _letters(rng: Random, count: int) -> str:
     return "".join(rng.choices(string.ascii_uppercase, k=count))
 
 
-KINDS: dict[str, Maker[str]] = {
-    "brace_placeholder": brace_placeholder,
-    "percent_placeholder": percent_placeholder,
-    "variable": variable,
-    "empty_tag": empty_tag,
-    "mention": mention,
-    "hash_tag": hash_tag,
-    "url": url,
-    "email": email,
-    "file_path": file_path,
-    "version": version,
-    "ip_address": ip_address,
-    "hash_code": hash_code,
-    "account": account,
-    "uuid": uuid,
-    "mac_address": mac_address,
-    "coordinates": coordinates,
-    "long_number": long_number,
-    "code": code,
-    "user_name": user_name,
-    "function": function,
-    "phone": phone,
-    "emoji": emoji,
-}
-
-_PLACEHOLDERS: Weighted[Callable[[Random], str]] = (
-    (6, brace_placeholder),
-    (4, percent_placeholder),
-    (2, variable),
+_MAKERS: Sequence[tuple[Maker[str], float, float, float]] = (
+    (brace_placeholder, 6, 6, 6),
+    (percent_placeholder, 4, 4, 4),
+    (variable, 2, 2, 2),
+    (empty_tag, 2, 1, 2),
+    (mention, 2, 0, 2),
+    (hash_tag, 1, 0, 3),
+    (url, 2, 0, 5),
+    (email, 2, 0, 3),
+    (file_path, 1.5, 0, 2),
+    (version, 0, 1, 2),
+    (ip_address, 0.5, 0, 1),
+    (hash_code, 1, 1, 2),
+    (account, 0.5, 1, 1),
+    (uuid, 1, 0.5, 1),
+    (mac_address, 0.5, 0.5, 0.5),
+    (coordinates, 0, 2, 1),
+    (long_number, 0, 6, 2),
+    (code, 2, 1, 2),
+    (user_name, 0.5, 0, 1),
+    (function, 1.5, 0, 0),
+    (phone, 0, 0, 1),
+    (emoji, 0, 0, 8),
 )
-FOR_NAMES: Weighted[Maker[str]] = (
-    *_PLACEHOLDERS,
-    (2, empty_tag),
-    (2, mention),
-    (1, hash_tag),
-    (2, url),
-    (2, email),
-    (1.5, file_path),
-    (0.5, ip_address),
-    (0.5, account),
-    (1.5, function),
-    (2, code),
-    (1, uuid),
-    (1, hash_code),
-    (0.5, mac_address),
-    (0.5, user_name),
+"""Each with its weight in place of a name, in place of a number, and before or after a sentence."""
+KINDS = {maker.__name__: maker for maker, *_ in _MAKERS}
+FOR_NAMES, FOR_NUMBERS, ADJACENT = (
+    tuple((weights[use], maker) for maker, *weights in _MAKERS) for use in range(3)
 )
-"""Things that may replace a name."""
-FOR_NUMBERS: Weighted[Maker[str]] = (
-    *_PLACEHOLDERS,
-    (1, empty_tag),
-    (1, version),
-    (1, account),
-    (6, long_number),
-    (2, coordinates),
-    (1, code),
-    (0.5, uuid),
-    (1, hash_code),
-    (0.5, mac_address),
-)
-"""Things that may replace a number."""
-ADJACENT: Weighted[Maker[str]] = (
-    *_PLACEHOLDERS,
-    (2, empty_tag),
-    (2, mention),
-    (3, hash_tag),
-    (5, url),
-    (3, email),
-    (2, file_path),
-    (2, version),
-    (1, ip_address),
-    (2, hash_code),
-    (1, account),
-    (1, phone),
-    (1, uuid),
-    (0.5, mac_address),
-    (1, coordinates),
-    (2, long_number),
-    (2, code),
-    (1, user_name),
-    (8, emoji),
-)
-"""Things that may stand before or after a sentence."""
 ALONE: Weighted[Maker[str]] = tuple((1.0, maker) for maker in KINDS.values())
