@@ -34,34 +34,21 @@ from training.variants.names import (
     town_in_both,
 )
 from training.variants.verbatim import (
-    account,
+    KINDS,
     around,
     brace_placeholder,
-    code,
-    coordinates,
-    email,
-    emoji,
-    file_path,
-    function,
-    hash_code,
     identifier,
-    ip_address,
-    long_number,
     made_up_word,
     mention,
     percent_placeholder,
-    phone,
-    url,
-    uuid,
     variable,
-    version,
 )
 
 INTERFACE = bilingual_list("interface")
 """Buttons, labels and headings."""
 TEMPLATES = bilingual_list("templates")
 
-_SLOT = re.compile("⟨([a-z]+)⟩")
+_SLOT = re.compile("⟨([a-z_]+)⟩")
 _PLACEHOLDERS: Weighted[Maker[str]] = ((5, brace_placeholder), (3, percent_placeholder), (1, variable))
 
 
@@ -109,51 +96,21 @@ def _alike(maker: Maker[str]) -> Maker[Bilingual]:
     return lambda rng: Bilingual.alike(maker(rng))
 
 
+_AMOUNTS = (any_number, below_zero, counted, large_count, ordinal, percentage, price, small_price)
+_MOMENTS = (clock, day_and_month, full_date, in_figures, moment, time, weekday_and_date)
+_NAMES = (first_name, full_name, product, street, street_address)
 SLOTS: dict[str, Maker[Bilingual]] = {
+    **{maker.__name__: maker for maker in (*_AMOUNTS, *_MOMENTS, town_in_both)},
+    **{maker.__name__: _alike(maker) for maker in _NAMES},
+    **{name: _alike(maker) for name, maker in KINDS.items()},
     "person": person,
-    "firstname": _alike(first_name),
-    "fullname": _alike(full_name),
-    "town": town_in_both,
-    "street": _alike(street),
-    "streetaddress": _alike(street_address),
-    "product": _alike(product),
     "lastname": _alike(_addressee),
     "placeholder": _alike(_placeholder),
     "marked": _alike(_marked),
-    "link": _alike(url),
-    "email": _alike(email),
-    "phone": _alike(phone),
-    "account": _alike(account),
-    "file": _alike(file_path),
-    "code": _alike(function),
-    "variable": _alike(variable),
-    "address": _alike(ip_address),
-    "hash": _alike(hash_code),
-    "mention": _alike(mention),
-    "emoji": _alike(emoji),
-    "version": _alike(version),
     "number": _alike(lambda rng: str(rng.randint(1, 999))),
-    "amount": any_number,
-    "counted": counted,
-    "price": price,
-    "smallprice": small_price,
-    "percentage": percentage,
-    "time": time,
-    "clock": clock,
-    "long": _alike(long_number),
-    "uuid": _alike(uuid),
-    "partnumber": _alike(code),
-    "coordinates": _alike(coordinates),
-    "date": in_figures,
-    "fulldate": full_date,
-    "shortdate": day_and_month,
-    "weekdaydate": weekday_and_date,
-    "button": lambda rng: rng.choice(INTERFACE),
     "few": _alike(lambda rng: str(rng.randint(2, 90))),
-    "count": large_count,
-    "ordinal": ordinal,
-    "below": below_zero,
-    "moment": moment,
     "year": _alike(lambda rng: str(day(rng).year)),
     "weekday": lambda rng: rng.choice(WEEKDAYS),
+    "button": lambda rng: rng.choice(INTERFACE),
 }
+"""Makers of fillings by the name of their slot, most of which are called as the function is."""
