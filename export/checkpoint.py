@@ -2,7 +2,6 @@
 
 import dataclasses
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,20 +12,11 @@ from export.checkpoint_folder import (
     CONFIG_FILE,
     TRAINING_FILE,
     WEIGHTS_FILE,
+    Checkpoint,
     check_shapes,
     read_checkpoint,
 )
 from export.model import TranslationModel, model_class
-
-
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
-    """A model in eval mode with its tokenizers and training record."""
-
-    model: TranslationModel
-    source_tokenizer: Path
-    target_tokenizer: Path
-    training: dict[str, Any]
 
 
 def save_weights(folder: Path, model: TranslationModel, training: dict[str, Any]) -> None:
@@ -41,8 +31,8 @@ def save_weights(folder: Path, model: TranslationModel, training: dict[str, Any]
     )
 
 
-def load_checkpoint(folder: Path) -> Checkpoint:
-    """Open a checkpoint folder.
+def load_checkpoint(folder: Path) -> Checkpoint[TranslationModel]:
+    """Open a checkpoint folder; its model is in eval mode.
 
     Raises:
         CheckpointError: a file is missing or unreadable, or the weights do not fit the shape.

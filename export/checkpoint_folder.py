@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from export.model_config import ModelConfig
 from export.model_weights import ModelWeights, weight_shapes
@@ -30,17 +30,20 @@ class CheckpointError(ValueError):
     """A checkpoint folder is incomplete or unreadable; the message names the file and the problem."""
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCheckpoint:
-    """A model with its tokenizers and training record."""
+Model = TypeVar("Model")
 
-    model: ModelWeights
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint(Generic[Model]):
+    """A model, as its weights or in PyTorch, with its tokenizers and training record."""
+
+    model: Model
     source_tokenizer: Path
     target_tokenizer: Path
     training: dict[str, Any]
 
 
-def read_checkpoint(folder: Path) -> StoredCheckpoint:
+def read_checkpoint(folder: Path) -> Checkpoint[ModelWeights]:
     """Open a checkpoint folder.
 
     Raises:
@@ -59,7 +62,7 @@ def read_checkpoint(folder: Path) -> StoredCheckpoint:
         raise CheckpointError(str(path.parent / str(error))) from error
     check_shapes(config, {name: tensor.shape for name, tensor in tensors.items()}, str(path))
     record = folder / TRAINING_FILE
-    return StoredCheckpoint(
+    return Checkpoint(
         model=ModelWeights(config, StoredWeights(tensors)),
         source_tokenizer=source,
         target_tokenizer=target if target.exists() else source,

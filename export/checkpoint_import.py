@@ -8,7 +8,8 @@ import sentencepiece
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.manifest import Controls, FormalityControls, TermControls
-from export.checkpoint_folder import CONFIG_FILE, WEIGHTS_FILE, StoredCheckpoint, read_checkpoint
+from export.checkpoint_folder import CONFIG_FILE, WEIGHTS_FILE, Checkpoint, read_checkpoint
+from export.model_weights import ModelWeights
 from export.original import ImportRejectedError, Original, RequestedLanguages, TokenizerSource
 
 KIND = "dragoman checkpoint"
@@ -29,7 +30,9 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
     return import_checkpoint(read_checkpoint(folder), wanted, str(folder))
 
 
-def import_checkpoint(checkpoint: StoredCheckpoint, wanted: RequestedLanguages, name: str) -> Original:
+def import_checkpoint(
+    checkpoint: Checkpoint[ModelWeights], wanted: RequestedLanguages, name: str
+) -> Original:
     """Convert a checkpoint in memory; `name` appears in errors."""
     config, training = checkpoint.model.config, checkpoint.training
     source = _choose_single("source", wanted.sources, training.get("source_language"), name)

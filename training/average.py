@@ -5,7 +5,6 @@ the texts of both better than either model (Wortsman et al. 2022, "Model soups",
 """
 
 import argparse
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,9 +12,11 @@ from typing import Any
 
 import torch
 
-from export.checkpoint import Checkpoint, load_checkpoint, load_weights, save_weights, untied_weights
-from export.checkpoint_folder import SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE, CheckpointError
+from export.checkpoint import load_checkpoint, load_weights, save_weights, untied_weights
+from export.checkpoint_folder import Checkpoint, CheckpointError
+from export.model import TranslationModel
 from training.exit_status import exit_status
+from training.vocabulary import copy_vocabularies
 
 
 def average(folders: Sequence[Path], output: Path) -> None:
@@ -35,12 +36,10 @@ def average(folders: Sequence[Path], output: Path) -> None:
     mean = {name: torch.stack([state[name] for state in states]).mean(dim=0) for name in states[0]}
     load_weights(first.model, mean, str(output))
     save_weights(output, first.model.half(), _record(checkpoints))
-    shutil.copyfile(first.source_tokenizer, output / SOURCE_TOKENIZER_FILE)
-    if first.target_tokenizer != first.source_tokenizer:
-        shutil.copyfile(first.target_tokenizer, output / TARGET_TOKENIZER_FILE)
+    copy_vocabularies(folders[0], output)
 
 
-def _is_compatible(one: Checkpoint, other: Checkpoint) -> bool:
+def _is_compatible(one: Checkpoint[TranslationModel], other: Checkpoint[TranslationModel]) -> bool:
     return (
         one.model.config == other.model.config
         and one.source_tokenizer.read_bytes() == other.source_tokenizer.read_bytes()
@@ -48,7 +47,7 @@ def _is_compatible(one: Checkpoint, other: Checkpoint) -> bool:
     )
 
 
-def _record(checkpoints: Sequence[Checkpoint]) -> dict[str, Any]:
+def _record(checkpoints: Sequence[Checkpoint[TranslationModel]]) -> dict[str, Any]:
     if len(checkpoints) == 1:
         return checkpoints[0].training
     record = {name: value for name, value in checkpoints[-1].training.items() if name != "validation"}

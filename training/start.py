@@ -8,8 +8,8 @@ from typing import Any
 import sentencepiece
 import torch
 
-from export.checkpoint import Checkpoint, load_checkpoint, load_weights, untied_weights
-from export.checkpoint_folder import TRAINING_FILE, CheckpointError
+from export.checkpoint import load_checkpoint, load_weights, untied_weights
+from export.checkpoint_folder import TRAINING_FILE, Checkpoint, CheckpointError
 from export.model import TranslationModel
 from training.config import TrainingConfig
 from training.errors import ConfigError
@@ -89,7 +89,7 @@ def load_with_new_vocabulary(
     return earlier.training
 
 
-def _load(checkpoint: Path) -> Checkpoint:
+def _load(checkpoint: Path) -> Checkpoint[TranslationModel]:
     try:
         return load_checkpoint(checkpoint)
     except (OSError, CheckpointError) as error:
@@ -97,7 +97,7 @@ def _load(checkpoint: Path) -> Checkpoint:
 
 
 def _check_same_shape(
-    folder: Path, earlier: Checkpoint, model: TranslationModel, free_fields: frozenset[str]
+    folder: Path, earlier: Checkpoint[TranslationModel], model: TranslationModel, free_fields: frozenset[str]
 ) -> None:
     expected, found = asdict(model.config), asdict(earlier.model.config)
     differing = [

@@ -9,14 +9,12 @@ from typing import IO
 import numpy as np
 import sentencepiece
 
+from export.checkpoint_folder import SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE
 from export.model import ModelConfig
 from training.config import TrainingConfig
 from training.controls import CONTROLS
 from training.corpus import TextPair
 from training.errors import VocabularyError
-
-SOURCE_FILE = "source.spm"
-TARGET_FILE = "target.spm"
 
 
 def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[TextPair]], folder: Path) -> None:
@@ -29,10 +27,10 @@ def train_vocabularies(config: TrainingConfig, pairs: Mapping[str, Sequence[Text
     sources, targets = [pair.source for pair in sample], [pair.target for pair in sample]
     if config.vocabulary.is_shared:
         mixed = itertools.chain.from_iterable(zip(sources, targets, strict=True))
-        _train(config, mixed, folder / SOURCE_FILE)
+        _train(config, mixed, folder / SOURCE_TOKENIZER_FILE)
     else:
-        _train(config, iter(sources), folder / SOURCE_FILE)
-        _train(config, iter(targets), folder / TARGET_FILE)
+        _train(config, iter(sources), folder / SOURCE_TOKENIZER_FILE)
+        _train(config, iter(targets), folder / TARGET_TOKENIZER_FILE)
 
 
 def copy_vocabularies(checkpoint: Path, folder: Path) -> None:
@@ -41,9 +39,11 @@ def copy_vocabularies(checkpoint: Path, folder: Path) -> None:
     Raises:
         VocabularyError: the checkpoint has none.
     """
-    if not (checkpoint / SOURCE_FILE).is_file():
-        raise VocabularyError(f"start_from {checkpoint} is not a checkpoint folder: no {SOURCE_FILE}")
-    for name in (SOURCE_FILE, TARGET_FILE):
+    if not (checkpoint / SOURCE_TOKENIZER_FILE).is_file():
+        raise VocabularyError(
+            f"start_from {checkpoint} is not a checkpoint folder: no {SOURCE_TOKENIZER_FILE}"
+        )
+    for name in (SOURCE_TOKENIZER_FILE, TARGET_TOKENIZER_FILE):
         if (checkpoint / name).is_file():
             shutil.copyfile(checkpoint / name, folder / name)
 
@@ -52,10 +52,10 @@ def load_vocabularies(
     folder: Path,
 ) -> tuple[sentencepiece.SentencePieceProcessor, sentencepiece.SentencePieceProcessor]:
     """Load the source and target tokenizers; return the same one twice if the vocabulary is shared."""
-    source = sentencepiece.SentencePieceProcessor(model_file=str(folder / SOURCE_FILE))
-    if not (folder / TARGET_FILE).exists():
+    source = sentencepiece.SentencePieceProcessor(model_file=str(folder / SOURCE_TOKENIZER_FILE))
+    if not (folder / TARGET_TOKENIZER_FILE).exists():
         return source, source
-    return source, sentencepiece.SentencePieceProcessor(model_file=str(folder / TARGET_FILE))
+    return source, sentencepiece.SentencePieceProcessor(model_file=str(folder / TARGET_TOKENIZER_FILE))
 
 
 def _sample(config: TrainingConfig, pairs: Mapping[str, Sequence[TextPair]]) -> list[TextPair]:

@@ -3,7 +3,6 @@
 import json
 import logging
 import multiprocessing
-import shutil
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -16,7 +15,6 @@ import torch
 from torch import Tensor
 
 from export.checkpoint import load_checkpoint, load_weights, save_weights
-from export.checkpoint_folder import SOURCE_TOKENIZER_FILE
 from export.model import model_class
 from export.model_config import ModelConfig
 from export.positions import position_table
@@ -31,6 +29,7 @@ from training.timed.growth import grow_encoder
 from training.timed.stacked_muon import StackedMuon
 from training.timed.stacked_weights import StackedWeights
 from training.token_corpus import TokenCorpus
+from training.vocabulary import copy_vocabularies
 
 log = logging.getLogger(__name__)
 
@@ -218,7 +217,7 @@ class TimedTrainer:
             model = model_class(lane.config)(lane.config)
             load_weights(model, dict(lane.weights.named()), lane.name)
             save_weights(output / lane.name, model.half(), record)
-            shutil.copyfile(start.source_tokenizer, output / lane.name / SOURCE_TOKENIZER_FILE)
+            copy_vocabularies(lane.start, output / lane.name)
 
 
 @torch.no_grad()
