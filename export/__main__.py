@@ -48,26 +48,9 @@ def main() -> int:
 
 
 def _options(arguments: argparse.Namespace) -> ExportOptions:
-    return ExportOptions(
-        model=arguments.model,
-        folder=arguments.bundle,
-        precision=arguments.precision,
-        name=arguments.name,
-        languages=RequestedLanguages(arguments.source_languages, arguments.target_languages),
-        licence=arguments.licence,
-        scores=arguments.scores,
-        shortlist_of=arguments.shortlist_of,
-        reading=arguments.reading,
-        known_limits=arguments.known_limits,
-        alignment_layer=arguments.alignment_layer,
-        alignment_heads=arguments.alignment_heads,
-        alignment_step=arguments.alignment_step,
-        max_source_tokens=arguments.max_source_tokens,
-        max_target_tokens=arguments.max_target_tokens,
-        calibration=arguments.calibration,
-        sentences=arguments.sentences,
-        with_pytorch=arguments.prove,
-    )
+    given = vars(arguments)
+    languages = RequestedLanguages(given.pop("source_languages"), given.pop("target_languages"))
+    return ExportOptions(**given, languages=languages)  # arguments are called as the options are
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -81,7 +64,7 @@ def _parser() -> argparse.ArgumentParser:
         "NLLB or MBart model; folder with Marian's own .npz; folder of CTranslate2; Argos package; .zip or "
         ".tar.gz of a folder; or OWNER/NAME on the Hugging Face hub",
     )
-    parser.add_argument("bundle", type=Path, help="folder to write, such as models/de-en")
+    parser.add_argument("folder", metavar="bundle", type=Path, help="folder to write, such as models/de-en")
     parser.add_argument(
         "--precision",
         choices=PRECISIONS,
@@ -138,7 +121,10 @@ def _parser() -> argparse.ArgumentParser:
         "default: built-in text for German and English, generated text for other languages",
     )
     parser.add_argument(
-        "--prove", action="store_true", help="compare the bundle with the model in PyTorch, too"
+        "--prove",
+        dest="with_pytorch",
+        action="store_true",
+        help="compare the bundle with the model in PyTorch, too",
     )
     return parser
 

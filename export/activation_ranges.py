@@ -26,24 +26,13 @@ class ActivationRange:
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """Everything that int8 graphs fix at export."""
+class Quantisation:
+    """Everything that int8 graphs fix at export: measured, or in a model's own files."""
 
     ranges: Mapping[str, ActivationRange]
-    """Range of the input of every product, by the name of its first layer, or `OUTPUT`."""
+    """Range of the input of every product, by the name of its first layer, or `OUTPUT`; empty if a model's
+    files have none."""
     scales: Mapping[str, NDArray[np.float32]] = field(default_factory=dict)
-    """Scales [N] of weights that are whole multiples of them, by the name of the layer, or by `encoder.` or
-    `decoder.` and the table's name in the graph. Other weights get scales of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class StoredQuantisation:
-    """Quantisation in a model's own files, which an int8 bundle keeps.
-
-    A weight is -128 to 127 times the scale of its row.
-    """
-
-    scales: Mapping[str, NDArray[np.float32]]
-    """Scales [N] by the name of the layer or table; weights that were not rounded have none."""
-    ranges: Mapping[str, ActivationRange]
-    """Ranges of the inputs of all layers, and of `OUTPUT`; empty if the files have none."""
+    """Scales [N] of weights that are -128 to 127 times the scale of their row, by the name of the layer or
+    table; a graph's tables are called `encoder.` or `decoder.` and their name there. Other weights get scales
+    of their own."""

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from export.activation_ranges import StoredQuantisation
+from export.activation_ranges import Quantisation
 from export.model_weights import Floats, ModelWeights
 from export.recurrent_weights import KEY, KEY_STEPS
 
@@ -49,7 +49,7 @@ def balance_caches(model: ModelWeights, steps: Mapping[str, Floats]) -> ModelWei
     return model.with_weights(scaled)
 
 
-def balance_quantisation(stored: StoredQuantisation, steps: Mapping[str, Floats]) -> StoredQuantisation:
+def balance_quantisation(stored: Quantisation, steps: Mapping[str, Floats]) -> Quantisation:
     """Return the quantisation of the model that `balance_caches` returns: its integers are the same.
 
     Args:
@@ -68,7 +68,7 @@ def balance_quantisation(stored: StoredQuantisation, steps: Mapping[str, Floats]
             if output in ranges:
                 ranges[output] = replace(ranges[output], clip=ranges[output].clip / float(step[0]))
     scales = {name: scale * factors.get(name, np.float32(1)) for name, scale in stored.scales.items()}
-    return StoredQuantisation(scales, ranges)
+    return Quantisation(ranges, scales)
 
 
 def balance_feed_forward(model: ModelWeights) -> ModelWeights:

@@ -31,7 +31,7 @@ from dragoman.manifest import (
     TokenizerFiles,
 )
 from dragoman.manifest_json import to_json_content
-from export.activation_ranges import Calibration, StoredQuantisation
+from export.activation_ranges import Quantisation
 from export.alignment import alignment_problems, default_alignment
 from export.balance import balance_caches, balance_feed_forward, balance_quantisation
 from export.calibration import Sample, SamplePair, calibrate, translate_samples
@@ -226,7 +226,7 @@ def write_tokenizer(folder: Path, side: str, tokenizer: TokenizerSource) -> Toke
 
 def _balance_and_calibrate(
     model: ModelWeights, samples: Sequence[Sample]
-) -> tuple[ModelWeights, Calibration]:
+) -> tuple[ModelWeights, Quantisation]:
     """Return the balanced model, with K/V in quantisation steps, and the calibration of that model."""
     longest = model.config.max_positions
     usable = [sample for sample in samples if len(sample.ids) <= longest]
@@ -246,11 +246,11 @@ def _balance_and_calibrate(
 
 def _keep_quantisation(
     model: ModelWeights,
-    stored: StoredQuantisation,
+    stored: Quantisation,
     pairs: Sequence[SamplePair],
     steps: Mapping[str, Floats],
     advance: Callable[[int], object],
-) -> tuple[ModelWeights, Calibration]:
+) -> tuple[ModelWeights, Quantisation]:
     """Return the balanced model and a calibration with the integers, scales and ranges of its files.
 
     Only factors of whole rows can move between layers, so all channels of a layer of values share a step, and
@@ -269,7 +269,7 @@ def _keep_quantisation(
         f"decoder.{OUTPUT}.weight": OUTPUT_TABLE,
     }
     in_graphs = {name: kept.scales[table] for name, table in tables.items() if table in kept.scales}
-    return balanced, Calibration(ranges, {**kept.scales, **in_graphs})
+    return balanced, Quantisation(ranges, {**kept.scales, **in_graphs})
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dragoman import contract
 from dragoman.graphs.process_memory import give_back_free_memory
-from export.activation_ranges import SIGNED_LEVELS, UNSIGNED_LEVELS, ActivationRange, Calibration
+from export.activation_ranges import SIGNED_LEVELS, UNSIGNED_LEVELS, ActivationRange, Quantisation
 from export.graph.precision.protocol import OUTPUT
 from export.model_weights import Floats, ModelWeights, query_key_value
 from export.recurrent_weights import KEY, state_ranges
@@ -96,7 +96,7 @@ def calibrate(
     pairs: Sequence[SamplePair],
     *,
     advance: Callable[[int], object] = lambda _: None,
-) -> Calibration:
+) -> Quantisation:
     """Measure the activation ranges of a model.
 
     Padding is not counted. The clip of a range minimises the mean squared error of rounding and clipping
@@ -117,7 +117,7 @@ def calibrate(
         name: _range(found, histograms[name], is_signed=found.smallest < 0 or name == OUTPUT)
         for name, found in extremes.items()
     }
-    return Calibration(ranges | state_ranges(model.config))
+    return Quantisation(ranges | state_ranges(model.config))
 
 
 def _cached_maxima(

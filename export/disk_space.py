@@ -14,23 +14,16 @@ OTHERS_SHARE = 0.1
 """Share of scales, tokenizers and other files."""
 
 
-class NotEnoughSpace(ExportError):  # noqa: N818 -- clear without the suffix
-    """The disk has too little free space for the bundle."""
-
-    def __init__(self, folder: Path, needed_bytes: int, free_bytes: int) -> None:
-        super().__init__(
-            f"{folder} needs about {needed_bytes} bytes of disk space, but only {free_bytes} are free; "
-            "free some space, or choose another folder"
-        )
-
-
 def check_space(folder: Path, config: ModelConfig, precision: str) -> None:
-    """Raise NotEnoughSpace if a bundle does not fit on the disk of `folder`, which need not exist."""
+    """Raise ExportError if a bundle does not fit on the disk of `folder`, which need not exist."""
     needed_bytes = estimated_bytes(config, precision)
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
     free_bytes = shutil.disk_usage(existing).free
     if needed_bytes > free_bytes:
-        raise NotEnoughSpace(folder, needed_bytes, free_bytes)
+        raise ExportError(
+            f"{folder} needs about {needed_bytes} bytes of disk space, but only {free_bytes} are free; "
+            "free some space, or choose another folder"
+        )
 
 
 def estimated_bytes(config: ModelConfig, precision: str) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from export.activation_ranges import StoredQuantisation
+from export.activation_ranges import Quantisation
 from export.model_config import ModelConfig
 from export.positions import position_table
 from export.recurrent_weights import linear_shapes, recurrent_shapes
@@ -33,7 +33,7 @@ class ModelWeights:
     weights: StoredWeights
     """Weights by name; each is read from its file whenever it is looked up. A table of positions that are
     not learned is optional."""
-    quantisation: StoredQuantisation | None = None
+    quantisation: Quantisation | None = None
     """Quantisation in the model's files; None if its weights are not rounded, or were changed."""
 
     @property

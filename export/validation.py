@@ -1,10 +1,9 @@
 """Comparison of a bundle with its original model, in a fresh process, on the files as written.
 
-The original is run as float32 graphs, or with --prove in PyTorch. `python -m export.validation BUNDLE MODEL
---text SOURCE TARGET FILE...` prints a JSON report; exit status 1 means rejected.
+The original is run as float32 graphs, or in PyTorch. The process reads what to compare as JSON from standard
+input, and writes its report as JSON.
 """
 
-import argparse
 import gc
 import json
 import math
@@ -111,12 +110,18 @@ def validate_in_fresh_process(
     is_generated: bool = False,
 ) -> ValidationReport:
     """Run this module in a process of its own; a crash there is a problem in the report."""
-    command = [sys.executable, "-m", "export.validation", str(bundle), str(model)]
-    command += ["--source-lang", ",".join(wanted.sources), "--target-lang", ",".join(wanted.targets)]
-    command += ["--prove"] * with_pytorch + ["--generated"] * is_generated
-    for text in texts:
-        command += ["--text", *text.pair, str(text.path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 -- our own module
+    given = {
+        "bundle": str(bundle),
+        "model": str(model),
+        "languages": (wanted.sources, wanted.targets),
+        "texts": [(*text.pair, str(text.path)) for text in texts],
+        "with_pytorch": with_pytorch,
+        "is_generated": is_generated,
+    }
+    command = [sys.executable, "-m", "export.validation"]
+    done = subprocess.run(  # noqa: S603 -- our own module
+        command, input=json.dumps(given), capture_output=True, text=True, check=False
+    )
     try:
         return ValidationReport(**json.loads(done.stdout))
     except (ValueError, TypeError):
@@ -338,36 +343,18 @@ def open_original(model: ModelWeights, *, with_pytorch: bool) -> Implementation:
     return PyTorchModel(model)
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m export.validation")
-    parser.add_argument("bundle", type=Path)
-    parser.add_argument("model", type=Path, help="folder of the model that it was exported from")
-    parser.add_argument("--source-lang", default="")
-    parser.add_argument("--target-lang", default="")
-    parser.add_argument(
-        "--text",
-        nargs=3,
-        action="append",
-        metavar=("SOURCE", "TARGET", "FILE"),
-        help="text to validate on, one sentence per line; may be repeated",
-    )
-    parser.add_argument("--prove", action="store_true", help="run the model in PyTorch")
-    parser.add_argument("--generated", action="store_true", help="the text is made up")
-    arguments = parser.parse_args()
-    wanted = RequestedLanguages(_split_codes(arguments.source_lang), _split_codes(arguments.target_lang))
-    texts = [SampleText(Pair(source, target), Path(file)) for source, target, file in arguments.text]
+def main() -> None:
+    given = json.load(sys.stdin)
+    wanted = RequestedLanguages(*map(tuple, given["languages"]))
+    texts = [SampleText(Pair(source, target), Path(file)) for source, target, file in given["texts"]]
 
     def open_model() -> Implementation:
-        return open_original(load_original(arguments.model, wanted).model, with_pytorch=arguments.prove)
+        model = load_original(Path(given["model"]), wanted).model
+        return open_original(model, with_pytorch=given["with_pytorch"])
 
-    report = validate(arguments.bundle, open_model, texts, is_generated=arguments.generated)
-    sys.stdout.write(json.dumps(asdict(report)) + "\n")
-    return 1 if report.problems else 0
-
-
-def _split_codes(listed: str) -> tuple[str, ...]:
-    return tuple(listed.split(",")) if listed else ()
+    report = validate(Path(given["bundle"]), open_model, texts, is_generated=given["is_generated"])
+    json.dump(asdict(report), sys.stdout)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from export.activation_ranges import SIGNED_LEVELS, ActivationRange, StoredQuantisation
+from export.activation_ranges import SIGNED_LEVELS, ActivationRange, Quantisation
 from export.bergamot.binary import INTGEMM8, BinaryItem
 from export.graph.precision.protocol import OUTPUT
 from export.marian.npz import Array
@@ -68,7 +68,7 @@ def read_quantisation(
     items: Mapping[str, BinaryItem],
     multipliers: Multipliers,
     problems: list[str],
-) -> StoredQuantisation | None:
+) -> Quantisation | None:
     """Return the quantisation of a model; None if its weights are not rounded.
 
     Args:
@@ -96,7 +96,7 @@ def read_quantisation(
             multiplier = _read_number(items, theirs, problems)
             if multiplier is not None:
                 ranges[name] = ActivationRange(SIGNED_LEVELS / multiplier, is_signed=True)
-    return StoredQuantisation(scales, ranges)
+    return Quantisation(ranges, scales)
 
 
 def _layer(source: WeightSource) -> str:

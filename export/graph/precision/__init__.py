@@ -1,6 +1,6 @@
 """Precisions in which a graph can be written: how weights and activations are stored and multiplied."""
 
-from export.activation_ranges import Calibration
+from export.activation_ranges import Quantisation
 from export.graph.precision.float16 import Float16
 from export.graph.precision.float32 import Float32
 from export.graph.precision.int8 import Int8, quantise_channels
@@ -23,7 +23,7 @@ PRECISIONS = ("int8", "fp16", "fp32")
 """Precisions of bundles; the first is the default."""
 
 
-def make_writer(name: str, calibration: Calibration | None) -> Precision:
+def make_writer(name: str, calibration: Quantisation | None) -> Precision:
     """Return a new writer for one graph of a bundle.
 
     Args:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dragoman.contract import KEPT_ROWS, LISTED_ROWS, CacheDType
-from export.activation_ranges import ActivationRange, Calibration
+from export.activation_ranges import ActivationRange, Quantisation
 from export.graph.builder import CONTRIB, GraphBuilder
 from export.graph.precision.protocol import (
     OUTPUT,
@@ -53,7 +53,7 @@ class Int8:
     can_use_shortlists = True
     real: type[np.floating[Any]] = np.float32
 
-    def __init__(self, calibration: Calibration) -> None:
+    def __init__(self, calibration: Quantisation) -> None:
         self._calibration = calibration
         self._quantised: dict[tuple[str, ActivationRange], str] = {}
         self._tables: dict[str, tuple[NDArray[np.int8], Weights]] = {}

@@ -24,7 +24,7 @@ from dragoman.languages import Languages, TargetLanguage
 from dragoman.manifest import DecodingDefaults, FileRecord, ModelLimits
 from dragoman.types import Pair
 from export.__main__ import main
-from export.activation_ranges import Calibration
+from export.activation_ranges import Quantisation
 from export.bundle import (
     BundleMetadata,
     ExportError,
@@ -218,7 +218,7 @@ def test_int8_needs_calibration_text(tmp_path: Path) -> None:
 
 
 def test_bundles_have_shortlists_in_the_precisions_whose_graphs_read_them() -> None:
-    calibration = Calibration({})
+    calibration = Quantisation({})
     supporting = [name for name in PRECISIONS if make_writer(name, calibration).can_use_shortlists]
 
     assert supporting == [INT8]

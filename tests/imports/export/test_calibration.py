@@ -8,7 +8,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from export.activation_ranges import Calibration
+from export.activation_ranges import Quantisation
 from export.calibration import NUM_BINS, Sample, _Histogram, best_clip, calibrate, translate_samples
 from export.graph.precision.protocol import OUTPUT
 from export.model import Transformer
@@ -31,7 +31,7 @@ def random_model(**shape: Any) -> Transformer:
     return model
 
 
-def calibrate_on(model: Transformer, samples: Sequence[Sample] = SOURCES) -> Calibration:
+def calibrate_on(model: Transformer, samples: Sequence[Sample] = SOURCES) -> Quantisation:
     weights = model.to_weights()
     pairs, _ = translate_samples(weights, samples)
     return calibrate(weights, pairs)

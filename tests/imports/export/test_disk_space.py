@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from export.bundle import ExportError
 from export.calibration import BATCH_SOURCES, BATCH_TOKENS, batches
-from export.disk_space import NotEnoughSpace, check_space, estimated_bytes
+from export.disk_space import check_space, estimated_bytes
 from export.model_config import ModelConfig
 from export.run import ExportOptions, export_model
 from tests.imports.export.conftest import CHECKPOINT, tiny_original
@@ -39,14 +40,14 @@ def test_a_full_disk_is_named_with_needed_and_free_bytes(
     free[0] -= 1
 
     message = f"de-en needs about {needed} bytes of disk space, but only {needed - 1} are free"
-    with pytest.raises(NotEnoughSpace, match=message):
+    with pytest.raises(ExportError, match=message):
         check_space(tmp_path / "new" / "de-en", config(), "int8")
 
 
 def test_nothing_is_written_to_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
 
-    with pytest.raises(NotEnoughSpace):
+    with pytest.raises(ExportError):
         export_model(ExportOptions(str(CHECKPOINT), tmp_path / "new" / "de-en"), print)
 
     assert list(tmp_path.iterdir()) == []
