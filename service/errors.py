@@ -28,12 +28,7 @@ client of the server sees it:
         UnknownDictionary             not_found
         TooManyGlossaries             invalid_input
         TooManyMemories               invalid_input
-        ModelIndexError               -
-        UnknownModel                  -
-        ModelExists                   -
-        ModelBusy                     -
-        NotEnoughModelSpace           -
-        ModelsNotWritable             -
+        ModelError                    -
         FileFormatError               -
             FileLimitError            -
         FileUnreadable                store_unavailable

@@ -6,7 +6,7 @@ import typer
 from tqdm import tqdm
 
 from service.cli import options as cli_options
-from service.models.errors import ModelExists
+from service.models.errors import ModelError
 from service.models.index import download, read_index
 from service.settings.settings import SettingsError, load_settings
 
@@ -44,7 +44,7 @@ def pull(
     model = found.named(name)
     folder = settings.model_folders.own
     if (folder / name).exists() and not replace:
-        raise ModelExists(name)
+        raise ModelError(f"{name} exists; remove its folder, or use --replace")
     with tqdm(total=model.size_bytes, unit="B", unit_scale=True, desc=name, disable=None) as bar:
         bundle = download(settings.model_index, model, folder, bar.update)
     typer.echo(bundle)

@@ -37,10 +37,12 @@ def serve(  # noqa: PLR0913 -- the command's options
     ] = None,
     providers: cli_options.ProvidersOption = None,
     kernels: cli_options.KernelsOption = None,
-    watch: Annotated[
+    watch_s: Annotated[
         float | None,
         typer.Option(
-            metavar="SECONDS", help="Time between scans for new and changed bundles; 0 disables them."
+            "--watch",
+            metavar="SECONDS",
+            help="Time between scans for new and changed bundles; 0 disables them.",
         ),
     ] = None,
     log_level: Annotated[
@@ -50,21 +52,8 @@ def serve(  # noqa: PLR0913 -- the command's options
     config: cli_options.ConfigOption = None,
 ) -> None:
     """Serve translations over HTTP until stopped."""
-    overrides = {
-        "host": host,
-        "port": port,
-        "uds": uds,
-        "root_path": root_path,
-        "model": model,
-        "replicas": replicas,
-        "threads": threads,
-        "processes": processes,
-        "providers": providers,
-        "kernels": kernels,
-        "watch_s": watch,
-        "log_level": log_level,
-    }
-    settings = read_settings(config, overrides)
+    given = dict(locals())  # each option but --config is called as its setting
+    settings = read_settings(given.pop("config"), given)
     gc.disable()  # until the server listens: modules are no garbage, and collections would take 0.15 s
     from service.server import server  # noqa: PLC0415 -- help and wrong settings do not wait for the web framework
 

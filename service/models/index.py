@@ -17,7 +17,8 @@ from pydantic import BaseModel, Field
 from dragoman.bundle import MAX_MANIFEST_BYTES, file_sha256, open_bundle, read_bundle
 from dragoman.errors import BundleError
 from dragoman.manifest import MANIFEST_FILE, FileRecord
-from service.models import errors, locations
+from service.models import locations
+from service.models.errors import ModelError
 
 INDEX_FILE = "index.json"
 MAX_INDEX_BYTES = 4 * 2**20
@@ -48,12 +49,12 @@ class ModelIndex(BaseModel, frozen=True):
     models: list[IndexedModel]
 
     def named(self, name: str) -> IndexedModel:
-        """Return a model. Raises UnknownModel if there is none with this name."""
+        """Return a model. Raises ModelError if there is none with this name."""
         for model in self.models:
             if model.name == name:
                 return model
         names = ", ".join(sorted(model.name for model in self.models)) or "none"
-        raise errors.UnknownModel(f"{name} is not in the index; it has {names}")
+        raise ModelError(f"{name} is not in the index; it has {names}")
 
 
 def read_index(location: str) -> ModelIndex:
@@ -63,7 +64,7 @@ def read_index(location: str) -> ModelIndex:
         location: its address, its path, or that of the folder with `index.json` in it.
 
     Raises:
-        ModelIndexError: it cannot be read.
+        ModelError: it cannot be read.
     """
     with locations.reading(location):
         content = locations.read_location(_index_file(location), MAX_INDEX_BYTES)
@@ -82,28 +83,26 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
         on_bytes: receives the progress.
 
     Raises:
-        ModelIndexError: a file cannot be read, or is not the one that the index promises.
-        ModelBusy: the model is being downloaded.
-        NotEnoughSpace: the disk has no room for the files that are still missing.
-        ModelsNotWritable: a file cannot be written.
+        ModelError: a file cannot be read or written, or is not the one that the index promises; the model is
+            being downloaded; or the disk has no room for the files that are still missing.
     """
     try:
         models_dir.mkdir(parents=True, exist_ok=True)
         with _locked(models_dir, model.name):
             return _download(location, model, models_dir, on_bytes)
     except OSError as error:
-        raise errors.ModelsNotWritable(error.strerror or str(error)) from error
+        raise ModelError(f"cannot write to the models folder: {error.strerror or error}") from error
 
 
 @contextmanager
 def _locked(models_dir: Path, name: str) -> Iterator[None]:
-    """Keep other threads and processes from changing the model until the block ends. Raises ModelBusy."""
+    """Keep other threads and processes from changing the model until the block ends. Raises ModelError."""
     path = models_dir / f".{name}.lock"
     lock = FileLock(path, timeout=0)
     try:
         lock.acquire()
     except Timeout as error:
-        raise errors.ModelBusy(name) from error
+        raise ModelError(f"{name} is being downloaded; try again later") from error
     try:
         yield
     finally:
@@ -122,9 +121,7 @@ def _download(location: str, model: IndexedModel, models_dir: Path, on_bytes: On
     if not manifest.is_file():
         content = locations.read_location(locations.resolve(base, MANIFEST_FILE), MAX_MANIFEST_BYTES)
         if hashlib.sha256(content).hexdigest() != model.manifest_sha256:
-            raise errors.ModelIndexError(
-                f"{model.name}: its manifest differs from the index; ask who publishes it"
-            )
+            raise ModelError(f"{model.name}: its manifest differs from the index; ask who publishes it")
         partial.mkdir(parents=True, exist_ok=True)
         manifest.write_bytes(content)
     try:
@@ -135,9 +132,7 @@ def _download(location: str, model: IndexedModel, models_dir: Path, on_bytes: On
         open_bundle(partial)
     except BundleError as error:
         shutil.rmtree(partial)
-        raise errors.ModelIndexError(
-            f"{model.name} is damaged: {'; '.join(error.problems)}; try again"
-        ) from error
+        raise ModelError(f"{model.name} is damaged: {'; '.join(error.problems)}; try again") from error
     return _put_in_place(partial, models_dir / model.name)
 
 
@@ -146,7 +141,10 @@ def _check_space(name: str, partial: Path, files: Mapping[str, FileRecord]) -> N
     needed_bytes = sum(max(record.size_bytes - received.get(file, 0), 0) for file, record in files.items())
     free_bytes = shutil.disk_usage(partial).free
     if needed_bytes > free_bytes:
-        raise errors.NotEnoughModelSpace(name, needed_bytes, free_bytes)
+        raise ModelError(
+            f"{name} needs {needed_bytes} more bytes of disk space, but only {free_bytes} are free; "
+            "free some space, or choose another models_dir"
+        )
 
 
 def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) -> None:
@@ -165,7 +163,7 @@ def _complete(source: str, target: Path, record: FileRecord, on_bytes: OnBytes) 
                 file.truncate(start)
             locations.append(stream, file, record.size_bytes, source, on_bytes)
         if file.tell() < record.size_bytes:
-            raise errors.ModelIndexError(f"{source} ended early; try again to continue")
+            raise ModelError(f"{source} ended early; try again to continue")
 
 
 def _put_in_place(partial: Path, folder: Path) -> Path:

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
-from service.models.errors import ModelIndexError
+from service.models.errors import ModelError
 
 Content = TypeVar("Content")
 
@@ -35,9 +35,7 @@ def resolve(base: str, path: str) -> str:
         return path if urlsplit(path).scheme in REMOTE else str(folder / path)
     resolved = urljoin(base, path)
     if urlsplit(resolved).scheme not in REMOTE:
-        raise ModelIndexError(
-            f"{path} is not an address; an index that was downloaded cannot name files here"
-        )
+        raise ModelError(f"{path} is not an address; an index that was downloaded cannot name files here")
     return resolved
 
 
@@ -46,18 +44,18 @@ def read_location(location: str, max_bytes: int) -> bytes:
     with closing(stream):
         content = receive(stream, max_bytes + 1, location)
     if len(content) > max_bytes:
-        raise ModelIndexError(f"{location} has more than {max_bytes} bytes")
+        raise ModelError(f"{location} has more than {max_bytes} bytes")
     return content
 
 
 def parse_content(kind: type[Content], content: bytes, location: str) -> Content:
-    """Return JSON as an index of models; raise a ModelIndexError that names what is wrong."""
+    """Return JSON as an index of models; raise a ModelError that names what is wrong."""
     try:
         return TypeAdapter(kind).validate_json(content)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(map(str, first["loc"])) or "the file"
-        raise ModelIndexError(f"{location} is not an index of models: {where}: {first['msg']}") from error
+        raise ModelError(f"{location} is not an index of models: {where}: {first['msg']}") from error
 
 
 def open_location(location: str, start: int) -> tuple[BinaryIO, int]:
@@ -91,15 +89,13 @@ def receive(stream: BinaryIO, num_bytes: int, location: str) -> bytes:
 
 @contextmanager
 def reading(location: str, problem: str = "cannot be read", advice: str = "") -> Iterator[None]:
-    """Convert all that a broken address or server causes to a ModelIndexError of one line."""
+    """Convert all that a broken address or server causes to a ModelError of one line."""
     try:
         yield
     except HTTPError as error:
-        raise ModelIndexError(
-            f"{location}: the server answers {error.code} {_shown(error.reason)}"
-        ) from error
+        raise ModelError(f"{location}: the server answers {error.code} {_shown(error.reason)}") from error
     except (OSError, HTTPException, ValueError, OverflowError) as error:
-        raise ModelIndexError(f"{location} {problem}: {_shown(error)}{advice}") from error
+        raise ModelError(f"{location} {problem}: {_shown(error)}{advice}") from error
 
 
 def _shown(reason: object) -> str:

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from dragoman.bundle import file_sha256
 from dragoman.types import Pair
-from service.models.errors import ModelIndexError, UnknownModel
+from service.models.errors import ModelError
 from service.models.locations import REMOTE, append, open_location, parse_content, read_location, resolve
 
 FIREFOX, ARGOS, OPUS = "firefox", "argos", "opus"
@@ -84,7 +84,7 @@ class PublishedModel:
         """Download all files; return the folder that has them, or the only file if it is a package.
 
         Raises:
-            ModelIndexError: a file cannot be read, or is not the one that the registry promises.
+            ModelError: a file cannot be read, or is not the one that the registry promises.
         """
         for file in self.files:
             _download(file, folder / file.name, on_bytes)
@@ -149,8 +149,7 @@ def find_models(registry: str, location: str, pair: Pair) -> list[PublishedModel
         pair: the languages, by BCP-47 codes.
 
     Raises:
-        ModelIndexError: the registry cannot be read.
-        UnknownModel: it has neither.
+        ModelError: the registry cannot be read, or has neither.
     """
     offered = {model.pair: model for model in _read_models(registry, location)}
     through = [Pair(pair.source, PIVOT), Pair(PIVOT, pair.target)]
@@ -158,7 +157,7 @@ def find_models(registry: str, location: str, pair: Pair) -> list[PublishedModel
         codes = [Pair(*(OWN_CODES[registry].get(code, code) for code in each)) for each in wanted]
         if all(each in offered for each in codes):
             return [offered[each] for each in codes]
-    raise UnknownModel(f"{registry} has no model for {pair}, and none through {PIVOT}")
+    raise ModelError(f"{registry} has no model for {pair}, and none through {PIVOT}")
 
 
 def _read_models(registry: str, location: str) -> Iterator[PublishedModel]:
@@ -216,7 +215,7 @@ def _download(file: PublishedFile, target: Path, on_bytes: Callable[[int], objec
         num_bytes = written.tell()
     is_whole = num_bytes <= limit and file.size_bytes in {num_bytes, None}
     if not is_whole or file.sha256 not in {file_sha256(target), None}:
-        raise ModelIndexError(f"{file.location} is not the file that the registry names; try again")
+        raise ModelError(f"{file.location} is not the file that the registry names; try again")
     if target.suffix == ".zst":
         _decompress(target, target.with_suffix(""), file.location)
 
@@ -228,8 +227,8 @@ def _decompress(packed: Path, target: Path, location: str) -> None:
             for piece in zstandard.ZstdDecompressor().read_to_iter(source):
                 num_bytes += len(piece)
                 if num_bytes > MAX_FILE_BYTES:
-                    raise ModelIndexError(f"{location} unpacks to more than {MAX_FILE_BYTES} bytes")
+                    raise ModelError(f"{location} unpacks to more than {MAX_FILE_BYTES} bytes")
                 written.write(piece)
     except zstandard.ZstdError as error:
-        raise ModelIndexError(f"{location} cannot be decompressed: {error}") from error
+        raise ModelError(f"{location} cannot be decompressed: {error}") from error
     packed.unlink()

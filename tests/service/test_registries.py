@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dragoman.types import Pair
-from service.models.errors import ModelIndexError, UnknownModel
+from service.models.errors import ModelError
 from service.models.registries import (
     ARGOS,
     FIREFOX,
@@ -57,7 +57,7 @@ def test_the_newest_complete_model_of_the_preferred_architecture_for_all_channel
 
 def test_a_pair_without_a_model_leads_through_english(firefox: str) -> None:
     assert [model.pair for model in find_models(FIREFOX, firefox, Pair("es", "fr"))] == [SPANISH, ENGLISH]
-    with pytest.raises(UnknownModel, match="firefox has no model for fr -> es, and none through en"):
+    with pytest.raises(ModelError, match="firefox has no model for fr -> es, and none through en"):
         find_models(FIREFOX, firefox, Pair("fr", "es"))
 
 
@@ -90,7 +90,7 @@ def test_a_file_that_is_not_the_promised_one_is_rejected(tmp_path: Path, damage:
     folder = tmp_path / "model"
     folder.mkdir()
 
-    with pytest.raises(ModelIndexError, match=r"is not the file|cannot be decompressed"):
+    with pytest.raises(ModelError, match=r"is not the file|cannot be decompressed"):
         model.download(folder, lambda _: None)
 
 
@@ -98,7 +98,7 @@ def test_what_is_no_registry_is_named(tmp_path: Path) -> None:
     path = tmp_path / "records.json"
     path.write_text('{"data": [{"name": "../x"}]}')
 
-    with pytest.raises(ModelIndexError, match=r"is not an index of models: data\.0\.name"):
+    with pytest.raises(ModelError, match=r"is not an index of models: data\.0\.name"):
         find_models(FIREFOX, str(path), Pair(*SPANISH))
 
 
