@@ -45,19 +45,19 @@ class _InPlaceFloat32(Float32):
         if graph.outermost is graph:  # values inside a loop cannot be read
             self.inputs[name] = value
         stored = graph.weight(f"{name}.weight", weight)
-        product = graph.op("FusedMatMul", value, stored, domain=CONTRIB, attributes={"transB": 1})
+        product = graph.op("FusedMatMul", value, stored, domain=CONTRIB, transB=1)
         return graph.op("Add", product, graph.weight(f"{name}.bias", bias))
 
     def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
         products = [self.linear(graph, value, [layer]) for layer in layers]  # calibrated under each name
-        return graph.op("Concat", *products, attributes={"axis": -1})
+        return graph.op("Concat", *products, axis=-1)
 
     def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
         self.inputs[OUTPUT] = value
         part = slice(tokens.start, tokens.stop)
         table = graph.weight(f"{output.name}.{tokens.start}", output.table[part])
         bias = graph.weight(f"{OUTPUT}.{tokens.start}.bias", output.bias[part])
-        return graph.op("Gemm", value, table, bias, attributes={"transB": 1})
+        return graph.op("Gemm", value, table, bias, transB=1)
 
 
 @dataclass(slots=True)

@@ -44,8 +44,8 @@ def _cross_attention_by_source(writer: GraphWriter) -> CrossAttentionWriter:
     """Return cross-attention with a source's beams as its query positions, so they share its cross K/V."""
     graph = writer.graph
     width = writer.model.config.attention_size
-    num_sources = graph.op("Shape", "source_mask", attributes={"start": 0, "end": 1})
-    by_source = graph.op("Concat", num_sources, graph.ints(-1, width), attributes={"axis": 0})
+    num_sources = graph.op("Shape", "source_mask", start=0, end=1)
+    by_source = graph.op("Concat", num_sources, graph.ints(-1, width), axis=0)
 
     def attend(queries: str, layer: int) -> str:
         name = f"decoder.{layer}.cross_attention"
@@ -57,7 +57,7 @@ def _cross_attention_by_source(writer: GraphWriter) -> CrossAttentionWriter:
             "",
             "source_mask",
             domain=CONTRIB,
-            attributes={"num_heads": writer.model.config.heads},
+            num_heads=writer.model.config.heads,
         )
         return writer.linear(graph.reshape(mixed, -1, 1, width), f"{name}.output")
 
@@ -115,7 +115,9 @@ def _read_caches(
         (*projected, *caches, *lengths, *others, *steps),
         (mixed, *(contract.NEW_PREFIX + cache for cache in caches)),
         domain=CONTRIB,
-        attributes={"num_heads": heads, "kv_num_heads": heads, **rounding},
+        num_heads=heads,
+        kv_num_heads=heads,
+        **rounding,
     )
     return mixed
 

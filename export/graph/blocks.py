@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from export.graph.builder import CONTRIB, GraphBuilder
-from export.graph.precision import LinearLayer, OutputProjection, Precision
+from export.graph.precision import LinearLayer, Precision
 from export.model_config import QUICK_GELU
 from export.model_weights import Floats, ModelWeights, feed_forward_inputs
 
@@ -21,8 +21,6 @@ class GraphWriter:
     graph: GraphBuilder
     model: ModelWeights
     precision: Precision
-    projection: OutputProjection | None = None
-    """The output projection, once it was read: all its parts share it."""
 
     def linear(self, value: str, name: str) -> str:
         return self.joined_linear(value, [name])
@@ -83,7 +81,7 @@ class GraphWriter:
         if not self.model.config.gated_ffn:
             return self.linear(self.activation(inner), f"{name}.outer")
         up, gate = f"{name}.up", f"{name}.gate"
-        self.graph.node("Split", (inner,), (up, gate), attributes={"axis": -1, "num_outputs": 2})
+        self.graph.node("Split", (inner,), (up, gate), axis=-1, num_outputs=2)
         return self.linear(self.graph.op("Mul", up, self.activation(gate)), f"{name}.outer")
 
     def activation(self, value: str) -> str:
@@ -93,9 +91,9 @@ class GraphWriter:
         if activation == "gelu":
             return graph.op("Gelu", value)
         if activation == "gelu_tanh":
-            return graph.op("Gelu", value, attributes={"approximate": "tanh"})
+            return graph.op("Gelu", value, approximate="tanh")
         if activation == "quick_gelu":
-            return graph.op("QuickGelu", value, domain=CONTRIB, attributes={"alpha": QUICK_GELU})
+            return graph.op("QuickGelu", value, domain=CONTRIB, alpha=QUICK_GELU)
         return graph.op("Mul", value, graph.op("Sigmoid", value))
 
     def constant(self, weight: Floats) -> NDArray[np.floating[Any]]:

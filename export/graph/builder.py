@@ -66,21 +66,24 @@ class GraphBuilder:
         """Return a constant int64 vector, shared by value."""
         return self.weight("ints." + "_".join(map(str, values)), np.array(values, np.int64))
 
+    def integer(self, value: int, dtype: str) -> str:
+        """Return a constant integer of a type, shared by value."""
+        return self.weight(f"{dtype}.{value}", np.array(value, dtype))
+
+    def positions(self, length: str) -> str:
+        """Return the positions 0 to `length`, a scalar int64, without that itself."""
+        return self.op("Range", self.integer(0, "int64"), length, self.integer(1, "int64"))
+
     def scalar(self, value: float) -> str:
         """Return a constant float32 scalar, shared by value."""
         return self.weight(f"scalar.{value!r}", np.array(value, np.float32))
 
     def op(
-        self,
-        op_type: str,
-        *inputs: str,
-        output: str | None = None,
-        domain: str = "",
-        attributes: Mapping[str, Any] | None = None,
+        self, op_type: str, *inputs: str, output: str | None = None, domain: str = "", **attributes: Any
     ) -> str:
         """Add a node with one output."""
         output = output or self._new_name(op_type)
-        self.node(op_type, inputs, (output,), domain=domain, attributes=attributes)
+        self.node(op_type, inputs, (output,), domain=domain, **attributes)
         return output
 
     def split(self, value: str, sizes: Sequence[int]) -> list[str]:
@@ -88,7 +91,7 @@ class GraphBuilder:
         outputs = [self.named(f"{value}.from_{first}") for first in itertools.accumulate(sizes, initial=0)]
         if (value, tuple(sizes)) not in self._splits:
             self._splits.add((value, tuple(sizes)))
-            self.node("Split", (value, self.ints(*sizes)), outputs[:-1], attributes={"axis": 0})
+            self.node("Split", (value, self.ints(*sizes)), outputs[:-1], axis=0)
         return outputs[:-1]
 
     def node(
@@ -98,11 +101,11 @@ class GraphBuilder:
         outputs: Sequence[str],
         *,
         domain: str = "",
-        attributes: Mapping[str, Any] | None = None,
+        **attributes: Any,
     ) -> None:
         """Add a node with named outputs."""
         node = helper.make_node(op_type, inputs, outputs, name=f"{outputs[0]}:{op_type}", domain=domain)
-        node.attribute.extend(helper.make_attribute(key, value) for key, value in (attributes or {}).items())
+        node.attribute.extend(helper.make_attribute(key, value) for key, value in attributes.items())
         self._nodes.append(node)
 
     def rename(self, value: str, name: str) -> str:
@@ -126,11 +129,13 @@ class GraphBuilder:
             otherwise: branch to run if it is false.
             outputs: element types by name; the graph and both branches have a value `named(name)` for each.
         """
-        branches = {
-            "then_branch": then._branch(outputs),  # noqa: SLF001 -- same class
-            "else_branch": otherwise._branch(outputs),  # noqa: SLF001
-        }
-        self.node("If", (condition,), [self.named(name) for name in outputs], attributes=branches)
+        self.node(
+            "If",
+            (condition,),
+            [self.named(name) for name in outputs],
+            then_branch=then._branch(outputs),  # noqa: SLF001 -- same class
+            else_branch=otherwise._branch(outputs),  # noqa: SLF001
+        )
 
     def scan(
         self,
@@ -151,21 +156,21 @@ class GraphBuilder:
         """
         states = {name: body.op("Identity", body.named(f"next.{name}")) for name in initial}
         after = {name: self.named(f"{body.name}.{name}") for name in initial}
-        read = [_untyped(body.named(name)) for name in (*initial, *inputs)]
-        written = [
-            _untyped(name) for name in (*(body.named(f"next.{name}") for name in initial), *states.values())
-        ]
-        last = [self._new_name("Scan") for _ in initial]
-        attributes = {
-            "body": helper.make_graph(body._nodes, body.name, read, written),  # noqa: SLF001 -- same class
-            "num_scan_inputs": len(inputs),
-            "scan_input_axes": [1] * len(inputs),
-            "scan_output_axes": [1] * len(initial),
-            "scan_input_directions": [int(name in backwards) for name in inputs],
-            "scan_output_directions": [int(name in backwards) for name in initial],
-        }
+        after_first = [body.named(f"next.{name}") for name in initial]
+        read, written = (
+            [helper.make_empty_tensor_value_info(name) for name in names]
+            for names in (map(body.named, (*initial, *inputs)), (*after_first, *states.values()))
+        )
         self.node(
-            "Scan", (*initial.values(), *inputs.values()), (*last, *after.values()), attributes=attributes
+            "Scan",
+            (*initial.values(), *inputs.values()),
+            (*(self._new_name("Scan") for _ in initial), *after.values()),
+            body=helper.make_graph(body._nodes, body.name, read, written),  # noqa: SLF001 -- same class
+            num_scan_inputs=len(inputs),
+            scan_input_axes=[1] * len(inputs),
+            scan_output_axes=[1] * len(initial),
+            scan_input_directions=[int(name in backwards) for name in inputs],
+            scan_output_directions=[int(name in backwards) for name in initial],
         )
         return after
 
@@ -173,7 +178,7 @@ class GraphBuilder:
         """Add an empty value [0, 0] for each name and element type."""
         for name, dtype in outputs.items():
             empty = helper.make_tensor(name, ELEMENT_TYPES[dtype], (0, 0), ())
-            self.op("Constant", output=self.named(name), attributes={"value": empty})
+            self.op("Constant", output=self.named(name), value=empty)
 
     def _branch(self, outputs: Mapping[str, str]) -> onnx.GraphProto:
         values = [
@@ -195,7 +200,8 @@ class GraphBuilder:
             value,
             self.weight(f"{name}.scale", scale),
             self.weight(f"{name}.bias", bias),
-            attributes={"axis": -1, "epsilon": epsilon},
+            axis=-1,
+            epsilon=epsilon,
         )
 
     def rms_norm(self, value: str, name: str, scale: NDArray[Any], epsilon: float) -> str:
@@ -204,7 +210,9 @@ class GraphBuilder:
             "SimplifiedLayerNormalization",
             value,
             self.weight(f"{name}.scale", scale),
-            attributes={"axis": -1, "epsilon": epsilon, "stash_type": TensorProto.FLOAT},
+            axis=-1,
+            epsilon=epsilon,
+            stash_type=TensorProto.FLOAT,
         )
 
     def finish(
@@ -235,10 +243,3 @@ class GraphBuilder:
 def _value_info(port: Port, sizes: Mapping[str, int]) -> onnx.ValueInfoProto:
     shape = [sizes.get(axis, axis) for axis in port.axes]
     return helper.make_tensor_value_info(port.name, ELEMENT_TYPES[port.dtype], shape)
-
-
-def _untyped(name: str) -> onnx.ValueInfoProto:
-    """Return a value of a body, whose type follows from the outer graph."""
-    value = onnx.ValueInfoProto()
-    value.name = name
-    return value

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 
-import numpy as np
 import onnx
 
 from dragoman import contract
@@ -24,7 +23,7 @@ def write_encoder(model: ModelWeights, precision: Precision) -> ExportedGraph:
         return write_recurrent_encoder(model, precision)
     writer = GraphWriter(GraphBuilder("encoder"), model, precision)
     graph = writer.graph
-    length = graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2})
+    length = graph.op("Shape", "source_ids", start=1, end=2)
     positions = None
     if model.config.positions != "relative":
         table = writer.position_table(model.source_positions)
@@ -67,8 +66,8 @@ def _self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
 def _unpadded_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
     """Use `GroupQueryAttention` without a past: it skips padding. Query, key and value are one product."""
     graph, heads = writer.graph, writer.model.config.heads
-    ends = graph.op("Sub", "source_lengths", graph.weight("int32.1", np.array(1, np.int32)))
-    total = graph.op("Cast", graph.op("Squeeze", width), attributes={"to": onnx.TensorProto.INT32})
+    ends = graph.op("Sub", "source_lengths", graph.integer(1, "int32"))
+    total = graph.op("Cast", graph.op("Squeeze", width), to=onnx.TensorProto.INT32)
     bias_of = encoder_biases(writer, width)
 
     def attend(inputs: str, index: int) -> str:
@@ -90,7 +89,9 @@ def _unpadded_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWr
             ),
             (mixed, f"{name}.keys", f"{name}.values"),
             domain=CONTRIB,
-            attributes={"num_heads": heads, "kv_num_heads": heads, "causal": 0},
+            num_heads=heads,
+            kv_num_heads=heads,
+            causal=0,
         )
         return writer.linear(mixed, f"{name}.output")
 
@@ -100,11 +101,10 @@ def _unpadded_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWr
 def _masked_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWriter:
     """Use `MultiHeadAttention`: on a GPU, `GroupQueryAttention` is not known to attend to later tokens."""
     graph, config = writer.graph, writer.model.config
-    zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
-    indices = graph.op("Range", zero, graph.op("Squeeze", width), one)
-    lengths = graph.op("Cast", "source_lengths", attributes={"to": onnx.TensorProto.INT64})
+    indices = graph.positions(graph.op("Squeeze", width))
+    lengths = graph.op("Cast", "source_lengths", to=onnx.TensorProto.INT64)
     is_token = graph.op("Less", indices, graph.op("Unsqueeze", lengths, graph.ints(1)))
-    mask = graph.op("Cast", is_token, attributes={"to": onnx.TensorProto.INT32})
+    mask = graph.op("Cast", is_token, to=onnx.TensorProto.INT32)
 
     def attend(inputs: str, index: int) -> str:
         name = f"encoder.{index}.self_attention"
@@ -113,14 +113,7 @@ def _masked_self_attention(writer: GraphWriter, width: str) -> SelfAttentionWrit
         )
         values = rest[0] if rest else keys
         mixed = graph.op(
-            "MultiHeadAttention",
-            queries,
-            keys,
-            values,
-            "",
-            mask,
-            domain=CONTRIB,
-            attributes={"num_heads": config.heads},
+            "MultiHeadAttention", queries, keys, values, "", mask, domain=CONTRIB, num_heads=config.heads
         )
         return writer.linear(mixed, f"{name}.output")
 
@@ -135,8 +128,8 @@ def _cross_keys_values(writer: GraphWriter, memory: str) -> None:
         _, *names = query_key_value(config, f"decoder.{layer}.cross_attention")
         projected = writer.cached_linear(memory, names)  # [B, S, 2 x H x D]
         by_head = graph.reshape(projected, 0, 0, 2, config.heads, config.head_size)
-        return graph.op("Transpose", by_head, attributes={"perm": [2, 0, 3, 1, 4]})
+        return graph.op("Transpose", by_head, perm=[2, 0, 3, 1, 4])
 
     layers = [project(index) for index in range(config.decoder_layers)]
     (port,) = contract.encoder_outputs(writer.precision.cache_dtype)
-    graph.op("Concat", *layers, output=port.name, attributes={"axis": 0})
+    graph.op("Concat", *layers, output=port.name, axis=0)

@@ -33,7 +33,7 @@ def gru_step(
 def split_last(graph: GraphBuilder, value: str, sizes: Sequence[int]) -> list[str]:
     """Split a value's last axis into pieces of these sizes."""
     outputs = [f"{value}.part{index}" for index in range(len(sizes))]
-    graph.node("Split", (value, graph.ints(*sizes)), outputs, attributes={"axis": -1})
+    graph.node("Split", (value, graph.ints(*sizes)), outputs, axis=-1)
     return outputs
 
 
@@ -42,4 +42,4 @@ def cast(writer: GraphWriter, value: str, *, to_float32: bool) -> str:
     if writer.precision.cache_dtype != "float16":
         return value
     element_type = TensorProto.FLOAT if to_float32 else TensorProto.FLOAT16
-    return writer.graph.op("Cast", value, attributes={"to": element_type})
+    return writer.graph.op("Cast", value, to=element_type)

@@ -14,7 +14,7 @@ from dragoman.contract import LISTED_ROWS
 from export.graph.blocks import GraphWriter
 from export.graph.builder import GraphBuilder
 from export.graph.precision.protocol import OUTPUT, OutputProjection
-from export.model_weights import OUTPUT_BIAS
+from export.model_weights import OUTPUT_BIAS, ModelWeights
 
 MAX_PART_TOKENS = 8192
 """Maximum tokens per part: logits of 32 rows are then 1 MiB, which fits a core's cache with the weights."""
@@ -28,15 +28,21 @@ MIN_BLOCK_ROWS = 16
 HAS_MANY_ROWS = "has_many_rows"
 
 
+@dataclass(frozen=True, slots=True)
+class _OutputWriter(GraphWriter):
+    projection: OutputProjection
+    """The output projection, read once: all its parts share it."""
+
+
 def write_logprobs(writer: GraphWriter, states: str) -> None:
     """Write [R, d] -> best_logprobs, best_ids [R, K], wanted_logprobs [R, P], listed_rows [C, d].
 
     The best are of the source's shortlist, or of all tokens without one. A precision without shortlists
     returns nothing for a shortlist.
     """
-    writer = replace(writer, projection=_read_projection(writer))
+    writer = _OutputWriter(writer.graph, writer.model, writer.precision, _read_projection(writer.model))
     graph = writer.graph
-    num_rows = graph.op("Shape", states, attributes={"start": 0, "end": 1})
+    num_rows = graph.op("Shape", states, start=0, end=1)
     max_few_rows = graph.weight("few_rows", np.array([MIN_BLOCK_ROWS - 1], np.int64))
     graph.op("Squeeze", graph.op("Greater", num_rows, max_few_rows), output=HAS_MANY_ROWS)
     shortlist_output, complete = GraphBuilder("shortlisted", graph), GraphBuilder("complete", graph)
@@ -50,20 +56,20 @@ def write_logprobs(writer: GraphWriter, states: str) -> None:
     graph.choose("has_shortlist", shortlist_output, complete, BEST | WANTED | LISTED)
 
 
-def _best_of_all(writer: GraphWriter, states: str) -> None:
+def _best_of_all(writer: _OutputWriter, states: str) -> None:
     """Project the vocabulary in parts, each small enough for its logits to stay in a core's cache until its
     best are picked. A part's own log-softmax gives its logsumexp; these combine to that of the vocabulary.
     A wanted token is picked from the same numbers.
     """
-    graph, parts = writer.graph, _vocabulary_parts(writer)
+    graph, parts = writer.graph, writer.projection.parts
     num_best = graph.reshape("num_best", 1)
     if len(parts) == 1:
         (tokens,) = parts
-        logprobs = graph.op("LogSoftmax", _logits(writer, states, tokens), attributes={"axis": -1})
+        logprobs = graph.op("LogSoftmax", _logits(writer, states, tokens), axis=-1)
         masked_logprobs = _mask_suppressed(writer, logprobs, tokens)
         _top_k_of_vocabulary(graph, masked_logprobs, num_best, ("best_logprobs", "best_ids"), len(tokens))
         wanted = graph.named("wanted_logprobs")
-        graph.op("GatherElements", masked_logprobs, "candidates", output=wanted, attributes={"axis": 1})
+        graph.op("GatherElements", masked_logprobs, "candidates", output=wanted, axis=1)
         return
     own_places = graph.op("Mod", "candidates", graph.ints(len(parts[0])))
     found = [
@@ -72,32 +78,31 @@ def _best_of_all(writer: GraphWriter, states: str) -> None:
         if _is_reachable(writer, tokens)
     ]
     logits, ids, normalisers = (
-        graph.op("Concat", *(getattr(part, name) for part in found), attributes={"axis": 1})
+        graph.op("Concat", *(getattr(part, name) for part in found), axis=1)
         for name in ("best_logits", "best_ids", "normaliser")
     )
     normaliser = graph.op("ReduceLogSumExp", normalisers, graph.ints(1))
     positions = graph.named("places")
     _top_k(graph, graph.op("Sub", logits, normaliser), num_best, (graph.named("best_logprobs"), positions))
-    graph.op("GatherElements", ids, positions, output=graph.named("best_ids"), attributes={"axis": 1})
+    graph.op("GatherElements", ids, positions, output=graph.named("best_ids"), axis=1)
     wanted = _wanted_of_parts(writer, {part.tokens: part.wanted_logits for part in found})
     graph.op("Sub", wanted, normaliser, output=graph.named("wanted_logprobs"))
 
 
-def _wanted_of_parts(writer: GraphWriter, found: Mapping[range, str]) -> str:
+def _wanted_of_parts(writer: _OutputWriter, found: Mapping[range, str]) -> str:
     """Return logits [R, P] of the wanted tokens, each from its own part; all parts in `found` have [R, P]."""
-    graph, parts = writer.graph, _vocabulary_parts(writer)
+    graph, parts = writer.graph, writer.projection.parts
     if len(found) < len(parts):
         impossible = graph.weight("impossible", np.array([-np.inf], np.float32))
         unreachable_logits = graph.op("Expand", impossible, graph.op("Shape", "candidates"))
         found = {tokens: found.get(tokens, unreachable_logits) for tokens in parts}
-    joined = graph.op("Concat", *(found[tokens] for tokens in parts), attributes={"axis": 1})
+    joined = graph.op("Concat", *(found[tokens] for tokens in parts), axis=1)
     part = graph.op("Div", "candidates", graph.ints(len(parts[0])))
-    return graph.op("GatherElements", joined, part, attributes={"axis": 1})
+    return graph.op("GatherElements", joined, part, axis=1)
 
 
-def _vocabulary_parts(writer: GraphWriter) -> tuple[range, ...]:
+def _vocabulary_parts(num_tokens: int) -> tuple[range, ...]:
     """Split the vocabulary into parts; all but the last have whole blocks and the same length."""
-    num_tokens = writer.model.config.target_vocab_size
     num_parts = -(-num_tokens // MAX_PART_TOKENS)
     if num_parts == 1:
         return (range(num_tokens),)
@@ -121,7 +126,7 @@ class _PartResult:
     """Logits of the wanted tokens, [R, P]; meaningful only for a wanted token in this part."""
 
 
-def _best_of_part(writer: GraphWriter, read: tuple[str, str], tokens: range) -> _PartResult:
+def _best_of_part(writer: _OutputWriter, read: tuple[str, str], tokens: range) -> _PartResult:
     """Project a part. `read`: states [R, d], and positions [R, P] of the wanted tokens within their parts."""
     graph, (states, own_places) = writer.graph, read
     first = tokens.start
@@ -129,19 +134,16 @@ def _best_of_part(writer: GraphWriter, read: tuple[str, str], tokens: range) -> 
     names = (f"{first}.logprobs", f"{first}.places")
     best_logprobs, positions = map(graph.named, names)
     num_best = graph.op("Min", graph.reshape("num_best", 1), graph.ints(len(tokens)))
-    logprobs = graph.op("LogSoftmax", logits, attributes={"axis": -1})
+    logprobs = graph.op("LogSoftmax", logits, axis=-1)
     masked_logprobs = _mask_suppressed(writer, logprobs, tokens)
     _top_k_of_vocabulary(graph, masked_logprobs, num_best, names, len(tokens))
-    if len(tokens) < len(_vocabulary_parts(writer)[0]):
+    if len(tokens) < len(writer.projection.parts[0]):
         own_places = graph.op("Min", own_places, graph.ints(len(tokens) - 1))
     wanted = graph.op(
-        "GatherElements",
-        logits if masked_logprobs == logprobs else masked_logprobs,
-        own_places,
-        attributes={"axis": 1},
+        "GatherElements", logits if masked_logprobs == logprobs else masked_logprobs, own_places, axis=1
     )
     if masked_logprobs == logprobs:
-        best_logits = graph.op("GatherElements", logits, positions, attributes={"axis": 1})
+        best_logits = graph.op("GatherElements", logits, positions, axis=1)
         shifts = graph.op("Sub", best_logits, best_logprobs)  # equal except for rounding
         normaliser = graph.op("Slice", shifts, graph.ints(0), graph.ints(1), graph.ints(1))
     else:
@@ -151,24 +153,24 @@ def _best_of_part(writer: GraphWriter, read: tuple[str, str], tokens: range) -> 
     return _PartResult(tokens, best_logits, graph.op("Add", positions, graph.ints(first)), normaliser, wanted)
 
 
-def _normaliser(writer: GraphWriter, logits: str, logprobs: str, tokens: range) -> str:
+def _normaliser(writer: _OutputWriter, logits: str, logprobs: str, tokens: range) -> str:
     """Return the logsumexp [R, 1] of a part whose best token may be suppressed, so that it has no best logit.
 
     Any token that is possible before the softmax gives it; minus infinity minus itself would be NaN.
     """
-    graph, bias = writer.graph, _output(writer).bias[tokens.start : tokens.stop]
+    graph, bias = writer.graph, writer.projection.bias[tokens.start : tokens.stop]
     position = int(np.isfinite(bias).argmax())
     ends = (graph.ints(position), graph.ints(position + 1), graph.ints(1))
     return graph.op("Sub", graph.op("Slice", logits, *ends), graph.op("Slice", logprobs, *ends))
 
 
-def _is_reachable(writer: GraphWriter, tokens: range) -> bool:
+def _is_reachable(writer: _OutputWriter, tokens: range) -> bool:
     """Return whether any token is possible before the softmax; a part without one is left out."""
-    bias = _output(writer).bias[tokens.start : tokens.stop]
+    bias = writer.projection.bias[tokens.start : tokens.stop]
     return bool((bias > -np.inf).any())
 
 
-def _mask_suppressed(writer: GraphWriter, logprobs: str, tokens: range) -> str:
+def _mask_suppressed(writer: _OutputWriter, logprobs: str, tokens: range) -> str:
     """Set log-probabilities [R, len(tokens)] of suppressed tokens to minus infinity, if there are any."""
     positions = [token - tokens.start for token in writer.model.config.suppressed_ids if token in tokens]
     if not positions:
@@ -178,26 +180,26 @@ def _mask_suppressed(writer: GraphWriter, logprobs: str, tokens: range) -> str:
     return writer.graph.op("Add", logprobs, writer.graph.weight(f"suppressed.{tokens.start}", bias))
 
 
-def _best_of_shortlist(writer: GraphWriter, states: str) -> None:
+def _best_of_shortlist(writer: _OutputWriter, states: str) -> None:
     """Project the tokens on the batch's shortlist at once; each row then uses only its own source's.
 
     A row's log-softmax runs over its own source's candidates, so its numbers do not depend on the other
     sources in the batch.
     """
     graph = writer.graph
-    logits = writer.precision.shortlist_output(graph, states, _output(writer))  # [R, C]
-    own_logits = graph.op("GatherElements", logits, "candidates", attributes={"axis": 1})  # [R, P]
+    logits = writer.precision.shortlist_output(graph, states, writer.projection)  # [R, C]
+    own_logits = graph.op("GatherElements", logits, "candidates", axis=1)  # [R, P]
     masked_logprobs = graph.op("Add", own_logits, "candidate_bias")
-    logprobs = graph.op("LogSoftmax", masked_logprobs, attributes={"axis": -1})
+    logprobs = graph.op("LogSoftmax", masked_logprobs, axis=-1)
     if writer.model.config.suppressed_ids:
         logprobs = graph.op("Add", logprobs, _suppression(writer))
     positions = graph.named("places")
     _top_k(graph, logprobs, graph.reshape("num_best", 1), (graph.named("best_logprobs"), positions))
-    listed = graph.op("GatherElements", "candidates", positions, attributes={"axis": 1})
+    listed = graph.op("GatherElements", "candidates", positions, axis=1)
     graph.op("Gather", "shortlist", listed, output=graph.named("best_ids"))
 
 
-def _suppression(writer: GraphWriter) -> str:
+def _suppression(writer: _OutputWriter) -> str:
     """Return 0 for the row's allowed candidates, minus infinity for the suppressed ones, [R, P]."""
     graph, config = writer.graph, writer.model.config
     bias = np.zeros(config.target_vocab_size, np.float32)
@@ -207,7 +209,7 @@ def _suppression(writer: GraphWriter) -> str:
 
 
 def _top_k(graph: GraphBuilder, values: str, count: str, outputs: tuple[str, str]) -> None:
-    graph.node("TopK", (values, count), outputs, attributes={"axis": -1, "sorted": 1})
+    graph.node("TopK", (values, count), outputs, axis=-1, sorted=1)
 
 
 def _top_k_of_vocabulary(
@@ -233,40 +235,35 @@ def _top_k_by_block(graph: GraphBuilder, values: str, count: str, outputs: tuple
     Of equal values the first is better, here as in `TopK`, so blocks are read in ascending order.
     """
     blocks = graph.reshape(values, 0, -1, BLOCK_TOKENS)
-    maxima = graph.op("ReduceMax", blocks, graph.ints(-1), attributes={"keepdims": 0})
-    num_blocks = graph.op("Min", count, graph.op("Shape", maxima, attributes={"start": 1, "end": 2}))
+    maxima = graph.op("ReduceMax", blocks, graph.ints(-1), keepdims=0)
+    num_blocks = graph.op("Min", count, graph.op("Shape", maxima, start=1, end=2))
     best_blocks, in_order = graph.named("best_blocks"), graph.named("blocks_in_order")
     _top_k(graph, maxima, num_blocks, (graph.named("best_maxima"), best_blocks))
     graph.node(
         "TopK",
         (best_blocks, num_blocks),
         (in_order, graph.named("block_ranks")),
-        attributes={"axis": -1, "largest": 0, "sorted": 1},
+        axis=-1,
+        largest=0,
+        sorted=1,
     )
     rows = graph.op("Unsqueeze", in_order, graph.ints(-1))
-    candidates = graph.reshape(graph.op("GatherND", blocks, rows, attributes={"batch_dims": 1}), 0, -1)
+    candidates = graph.reshape(graph.op("GatherND", blocks, rows, batch_dims=1), 0, -1)
     positions = graph.named("places")
     _top_k(graph, candidates, count, (outputs[0], positions))
     size = graph.weight("block_tokens", np.array(BLOCK_TOKENS, np.int64))
     nth = graph.op("Div", positions, size)
-    block = graph.op("GatherElements", in_order, nth, attributes={"axis": 1})
+    block = graph.op("GatherElements", in_order, nth, axis=1)
     shift = graph.op("Mul", graph.op("Sub", block, nth), size)
     graph.op("Add", positions, shift, output=outputs[1])
 
 
-def _logits(writer: GraphWriter, states: str, tokens: range) -> str:
+def _logits(writer: _OutputWriter, states: str, tokens: range) -> str:
     """Project [R, d] to [R, len(tokens)]."""
-    return writer.precision.output(writer.graph, states, _output(writer), tokens)
+    return writer.precision.output(writer.graph, states, writer.projection, tokens)
 
 
-def _read_projection(writer: GraphWriter) -> OutputProjection:
-    model = writer.model
+def _read_projection(model: ModelWeights) -> OutputProjection:
     name = "embedding" if model.config.tied_output else f"{OUTPUT}.weight"
-    return OutputProjection(
-        name, model.output_projection, model.weights[OUTPUT_BIAS], _vocabulary_parts(writer)
-    )
-
-
-def _output(writer: GraphWriter) -> OutputProjection:
-    assert writer.projection is not None, "the projection was not read"  # noqa: S101 -- only a bug
-    return writer.projection
+    parts = _vocabulary_parts(model.config.target_vocab_size)
+    return OutputProjection(name, model.output_projection, model.weights[OUTPUT_BIAS], parts)

@@ -19,7 +19,7 @@ def self_recurrence(writer: GraphWriter, inputs: str, layer: int) -> str:
     joined = writer.joined_linear(inputs, (f"{name}.cell", f"{name}.forget"))
     projected = cast(writer, graph.reshape(joined, -1, 2 * width), to_float32=True)
     new, forget = f"{name}.new", f"{name}.forget"
-    graph.node("Split", (projected,), (new, forget), attributes={"axis": -1, "num_outputs": 2})
+    graph.node("Split", (projected,), (new, forget), axis=-1, num_outputs=2)
     # n + f (c - n) is f c + (1 - f) n with one operator less
     change = graph.op("Sub", contract.cell(layer), new)
     kept = graph.op("Mul", graph.op("Sigmoid", forget), change)

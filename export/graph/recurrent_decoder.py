@@ -39,7 +39,7 @@ def write_recurrent_decoder(model: ModelWeights, precision: Precision) -> Export
     graph.op("Identity", cast(writer, state, to_float32=True), output=contract.NEW_PREFIX + STATE)
     pairs = graph.op("Add", writer.linear(state, READOUTS[2]), pairs)
     by_pair = graph.reshape(pairs, -1, width, 2)
-    write_logprobs(writer, graph.op("ReduceMax", by_pair, graph.ints(-1), attributes={"keepdims": 0}))
+    write_logprobs(writer, graph.op("ReduceMax", by_pair, graph.ints(-1), keepdims=0))
     shape = (1, precision.cache_dtype, model.config.autoregression)
     return graph.finish(
         contract.decoder_inputs(*shape),
@@ -53,7 +53,7 @@ def _keys(writer: GraphWriter) -> str:
     graph, steps = writer.graph, writer.model.weights.get(KEY_STEPS)
     keys = CROSS_KEY
     if writer.precision.cache_dtype == "int8":
-        keys = graph.op("Cast", keys, attributes={"to": TensorProto.FLOAT})
+        keys = graph.op("Cast", keys, to=TensorProto.FLOAT)
     return keys if steps is None else graph.op("Mul", keys, graph.weight(KEY_STEPS, steps))
 
 
@@ -61,7 +61,7 @@ def _annotations(writer: GraphWriter) -> str:
     """Return h_j, [E, 1, S, d]; with int8 caches in quantisation steps."""
     if writer.precision.cache_dtype != "int8":
         return CROSS_VALUE
-    return writer.graph.op("Cast", CROSS_VALUE, attributes={"to": TensorProto.FLOAT})
+    return writer.graph.op("Cast", CROSS_VALUE, to=TensorProto.FLOAT)
 
 
 def _in_units(writer: GraphWriter, value: str) -> str:
@@ -81,7 +81,7 @@ def _state_before(writer: GraphWriter, annotations: str) -> str:
     first = _in_units(writer, graph.op("Slice", annotations, *ends))  # [E, 1, 1, d / 2]
     start = graph.op("Tanh", writer.linear(graph.reshape(first, 0, 1, width // 2), START))  # [E, 1, d]
     cells = _by_entry(writer, cast(writer, STATE, to_float32=False), width)
-    is_new = graph.op("Equal", "lengths", graph.weight("int32.0", np.array(0, np.int32)))
+    is_new = graph.op("Equal", "lengths", graph.integer(0, "int32"))
     chosen = graph.op("Where", _by_entry(writer, is_new, 1), start, cells)  # [E, b, d]
     return graph.reshape(chosen, -1, width)
 
@@ -96,7 +96,7 @@ def _attention(writer: GraphWriter, query: str, keys: str) -> str:
     queries = graph.op("Unsqueeze", _by_entry(writer, query, width), graph.ints(2))  # [E, b, 1, d]
     hidden = graph.op("Tanh", graph.op("Add", queries, keys))  # [E, b, S, d]
     score = graph.weight(SCORE, writer.constant(writer.model.weights[SCORE][0]))
-    scores = graph.op("ReduceSum", graph.op("Mul", hidden, score), graph.ints(-1), attributes={"keepdims": 0})
+    scores = graph.op("ReduceSum", graph.op("Mul", hidden, score), graph.ints(-1), keepdims=0)
     impossible = graph.weight("impossible.score", np.array(-np.inf, writer.precision.real))
     possible = graph.op("Where", _is_token(writer), scores, impossible)
     largest = graph.op("ReduceMax", possible, graph.ints(-1))
@@ -105,12 +105,7 @@ def _attention(writer: GraphWriter, query: str, keys: str) -> str:
     ends = (graph.ints(-1), graph.ints(np.iinfo(np.int64).max), graph.ints(-1))
     total = cast(writer, graph.op("Slice", sums, *ends), to_float32=False)
     weights = graph.op("Div", shares, total)
-    by_row = graph.op(
-        "Concat",
-        graph.ints(-1),
-        graph.op("Shape", keys, attributes={"start": 2, "end": 3}),
-        attributes={"axis": 0},
-    )
+    by_row = graph.op("Concat", graph.ints(-1), graph.op("Shape", keys, start=2, end=3), axis=0)
     graph.op("Reshape", cast(writer, weights, to_float32=True), by_row, output=contract.ATTENTION)
     return weights
 
@@ -119,11 +114,9 @@ def _is_token(writer: GraphWriter) -> str:
     """Return whether a position is a token of the entry's source, bool [E, 1, S]."""
     graph = writer.graph
     if writer.precision.cache_dtype != "int8":
-        is_token = graph.op("Cast", "source_mask", attributes={"to": TensorProto.BOOL})
+        is_token = graph.op("Cast", "source_mask", to=TensorProto.BOOL)
         return graph.op("Unsqueeze", is_token, graph.ints(1))
-    zero, one = (
-        graph.op("Squeeze", graph.weight(f"int32.{value}", np.array(value, np.int32))) for value in (0, 1)
-    )
+    zero, one = (graph.op("Squeeze", graph.integer(value, "int32")) for value in (0, 1))
     positions = graph.op("Range", zero, "source_width", one)
     return graph.op("LessOrEqual", positions, graph.op("Unsqueeze", "source_ends", graph.ints(1, 2)))
 
@@ -138,6 +131,6 @@ def _context(writer: GraphWriter, weights: str, annotations: str) -> str:
 def _by_entry(writer: GraphWriter, value: str, size: int) -> str:
     """Return values of rows by entry: [R, ...] -> [E, b, size]."""
     graph = writer.graph
-    num_entries = graph.op("Shape", CROSS_KEY, attributes={"start": 0, "end": 1})
-    shape = graph.op("Concat", num_entries, graph.ints(-1, size), attributes={"axis": 0})
+    num_entries = graph.op("Shape", CROSS_KEY, start=0, end=1)
+    shape = graph.op("Concat", num_entries, graph.ints(-1, size), axis=0)
     return graph.op("Reshape", value, shape)

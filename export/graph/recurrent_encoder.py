@@ -37,7 +37,7 @@ def write_recurrent_encoder(model: ModelWeights, precision: Precision) -> Export
         dict(zip((*GATES, TOKENS), (forwards, backwards, _tokens(writer)), strict=True)),
         backwards=(STATES[1], GATES[1], TOKENS),
     )
-    annotations = graph.op("Concat", *after.values(), attributes={"axis": -1})  # [B, S, d]
+    annotations = graph.op("Concat", *after.values(), axis=-1)  # [B, S, d]
     _cross(writer, annotations)
     return graph.finish(
         contract.encoder_inputs(),
@@ -70,22 +70,20 @@ def _body(outer: GraphWriter) -> GraphBuilder:
 def _tokens(writer: GraphWriter) -> str:
     """Return 1 on real tokens and 0 on padding, [B, S, 1]."""
     graph = writer.graph
-    zero, one = (graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
-    length = graph.op("Squeeze", graph.op("Shape", "source_ids", attributes={"start": 1, "end": 2}))
+    zero, one = (graph.integer(value, "int64") for value in (0, 1))
+    length = graph.op("Squeeze", graph.op("Shape", "source_ids", start=1, end=2))
     positions = graph.op("Range", graph.op("Squeeze", zero), length, graph.op("Squeeze", one))
-    lengths = graph.op("Cast", "source_lengths", attributes={"to": TensorProto.INT64})
+    lengths = graph.op("Cast", "source_lengths", to=TensorProto.INT64)
     is_token = graph.op("Less", positions, graph.op("Unsqueeze", lengths, graph.ints(1)))
-    real = graph.op("Cast", is_token, attributes={"to": _real(writer)})
+    real = graph.op("Cast", is_token, to=_real(writer))
     return graph.op("Unsqueeze", real, graph.ints(2))
 
 
 def _zeros(writer: GraphWriter) -> str:
     """Return the state before the first position of a direction, [B, d / 2]."""
     graph = writer.graph
-    num_sources = graph.op("Shape", "source_ids", attributes={"start": 0, "end": 1})
-    shape = graph.op(
-        "Concat", num_sources, graph.ints(writer.model.config.d_model // 2), attributes={"axis": 0}
-    )
+    num_sources = graph.op("Shape", "source_ids", start=0, end=1)
+    shape = graph.op("Concat", num_sources, graph.ints(writer.model.config.d_model // 2), axis=0)
     zero = graph.weight("state.zero", np.zeros(1, writer.precision.real))
     return graph.op("Expand", zero, shape)
 
@@ -95,11 +93,11 @@ def _cross(writer: GraphWriter, annotations: str) -> None:
     graph, values = writer.graph, annotations
     keys = writer.cached_linear(annotations, [KEY])
     if writer.precision.cache_dtype == "int8":
-        zero = graph.weight("int8.0", np.array(0, np.int8))
+        zero = graph.integer(0, "int8")
         values = graph.op("QuantizeLinear", annotations, graph.scalar(ANNOTATION_STEP), zero)
     both = (graph.op("Unsqueeze", value, graph.ints(0, 2)) for value in (keys, values))
     (port,) = contract.encoder_outputs(writer.precision.cache_dtype)
-    graph.op("Concat", *both, output=port.name, attributes={"axis": 0})
+    graph.op("Concat", *both, output=port.name, axis=0)
 
 
 def _real(writer: GraphWriter) -> int:

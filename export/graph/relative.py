@@ -5,7 +5,6 @@ Shapes: R rows, S source tokens, T positions of the longest row's state and its 
 
 from collections.abc import Callable
 
-import numpy as np
 from onnx import TensorProto
 
 from export.graph.blocks import GraphWriter
@@ -25,7 +24,7 @@ def encoder_biases(writer: GraphWriter, width: str) -> LayerBias:
     if writer.model.config.positions != "relative":
         return _no_bias
     graph, reach = writer.graph, writer.model.config.relative_max_distance
-    token_positions = _token_positions(writer, graph.op("Squeeze", width))
+    token_positions = graph.positions(graph.op("Squeeze", width))
     distances = graph.op(
         "Sub", token_positions, graph.op("Unsqueeze", token_positions, graph.ints(1))
     )  # key minus query
@@ -33,7 +32,7 @@ def encoder_biases(writer: GraphWriter, width: str) -> LayerBias:
     indices = graph.op("Add", near, graph.ints(reach))  # [S, S]
 
     def write(table: str) -> str:
-        by_head = graph.op("Gather", table, indices, attributes={"axis": 1})
+        by_head = graph.op("Gather", table, indices, axis=1)
         return graph.op("Unsqueeze", by_head, graph.ints(0))
 
     return _by_layer(writer, "encoder", write)
@@ -47,15 +46,14 @@ def decoder_biases(writer: GraphWriter) -> LayerBias:
     if writer.model.config.positions != "relative":
         return _no_bias
     graph, reach = writer.graph, writer.model.config.relative_max_distance
-    integers = {"to": TensorProto.INT64}
-    token_positions = _token_positions(writer, graph.op("Cast", "total_length", attributes=integers))
-    lengths = graph.op("Unsqueeze", graph.op("Cast", "lengths", attributes=integers), graph.ints(1))
+    token_positions = graph.positions(graph.op("Cast", "total_length", to=TensorProto.INT64))
+    lengths = graph.op("Unsqueeze", graph.op("Cast", "lengths", to=TensorProto.INT64), graph.ints(1))
     distances = graph.op("Max", graph.op("Sub", lengths, token_positions), graph.ints(0))
     indices = graph.op("Min", distances, graph.ints(reach))  # [R, T]
 
     def write(table: str) -> str:
-        by_head = graph.op("Gather", table, indices, attributes={"axis": 1})  # [H, R, T]
-        by_row = graph.op("Transpose", by_head, attributes={"perm": [1, 0, 2]})
+        by_head = graph.op("Gather", table, indices, axis=1)  # [H, R, T]
+        by_row = graph.op("Transpose", by_head, perm=[1, 0, 2])
         return graph.op("Unsqueeze", by_row, graph.ints(2))
 
     return _by_layer(writer, "decoder", write)
@@ -78,12 +76,6 @@ def _by_layer(writer: GraphWriter, stack: str, write: Callable[[str], str]) -> L
         return written[owner]
 
     return find
-
-
-def _token_positions(writer: GraphWriter, length: str) -> str:
-    """Return the positions 0 to `length`, a scalar int64, without that itself."""
-    zero, one = (writer.graph.weight(f"int64.{value}", np.array(value, np.int64)) for value in (0, 1))
-    return writer.graph.op("Range", zero, length, one)
 
 
 def _no_bias(_: int) -> str:

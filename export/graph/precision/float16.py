@@ -23,4 +23,4 @@ class Float16(Float32):
 
     def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
         logits = super().output(graph, value, output, tokens)
-        return graph.op("Cast", logits, attributes={"to": TensorProto.FLOAT})
+        return graph.op("Cast", logits, to=TensorProto.FLOAT)

@@ -52,7 +52,7 @@ class Float32:
             value,
             rows,
             self._weight(graph, f"{OUTPUT}.{tokens.start}.bias", output.bias[tokens.start : tokens.stop]),
-            attributes={"transB": 1},
+            transB=1,
         )
 
     def shortlist_output(self, graph: GraphBuilder, value: str, output: OutputProjection) -> str:

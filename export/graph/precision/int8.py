@@ -10,13 +10,7 @@ from numpy.typing import NDArray
 from dragoman.contract import KEPT_ROWS, LISTED_ROWS, CacheDType
 from export.activation_ranges import ActivationRange, Quantisation
 from export.graph.builder import CONTRIB, GraphBuilder
-from export.graph.precision.protocol import (
-    OUTPUT,
-    LinearLayer,
-    OutputProjection,
-    Weights,
-    slice_rows,
-)
+from export.graph.precision.protocol import OUTPUT, LinearLayer, OutputProjection, Weights, slice_rows
 
 INT8_MIN, INT8_MAX = -128, 127
 UINT8_ZERO = 128
@@ -63,7 +57,7 @@ class Int8:
         ranges = self._calibration.ranges
         if len({ranges[name] for name, _, _ in layers if name in ranges}) > 1:
             products = [self.linear(graph, value, [layer]) for layer in layers]
-            return graph.op("Concat", *products, attributes={"axis": -1})
+            return graph.op("Concat", *products, axis=-1)
         (name, *_), _, biases = zip(*layers, strict=True)
         quantised, scales = self._round([layer[:2] for layer in layers])
         if np.allclose(scales, scales[0], rtol=EQUAL_SCALES, atol=0.0):
@@ -74,13 +68,13 @@ class Int8:
 
     def cached_linear(self, graph: GraphBuilder, value: str, layers: Sequence[LinearLayer]) -> str:
         projected = self.linear(graph, value, layers)
-        zero = graph.weight("int8.0", np.array(0, np.int8))
+        zero = graph.integer(0, "int8")
         return graph.op("QuantizeLinear", projected, graph.scalar(CACHE_STEP), zero)
 
     def embedding(self, graph: GraphBuilder, ids: str, name: str, table: Weights, factor: float) -> str:
         quantised, scales = self._table(graph, name, table)
         rows = graph.op("Gather", self._unsigned(graph, name, quantised), ids)
-        wide = graph.op("Cast", rows, attributes={"to": 1})
+        wide = graph.op("Cast", rows, to=1)
         centred = graph.op("Sub", wide, graph.scalar(float(UINT8_ZERO)))
         steps = graph.weight(f"{name}.steps", (scales * np.float32(factor))[:, None])
         return graph.op("Mul", centred, graph.op("Gather", steps, ids))
@@ -89,7 +83,7 @@ class Int8:
         quantised, scales = self._table(graph, output.name, output.table)
         # Folded when the graph is loaded, so the file holds the table only once.
         rows = slice_rows(graph, graph.weight(output.name, quantised), output.parts, tokens)
-        transposed = graph.op("Transpose", rows, attributes={"perm": [1, 0]})
+        transposed = graph.op("Transpose", rows, perm=[1, 0])
         part = slice(tokens.start, tokens.stop)
         constants = _OutputScaling(f"{OUTPUT}.{tokens.start}", scales[part], output.bias[part])
         return self._product(graph, value, transposed, self._calibration.ranges[OUTPUT], constants)
@@ -99,15 +93,13 @@ class Int8:
         quantised, scales = self._table(graph, output.name, output.table)
         activation_range = self._calibration.ranges[OUTPUT]
         table = self._unsigned(graph, output.name, quantised)
-        scale, zero = graph.scalar(activation_range.scale), graph.weight("int8.0", np.array(0, np.int8))
+        scale, zero = graph.scalar(activation_range.scale), graph.integer(0, "int8")
         states = graph.op("QuantizeLinear", value, scale, zero)  # int8 [R, d]
-        columns = graph.op("Transpose", states, attributes={"perm": [1, 0]})
+        columns = graph.op("Transpose", states, perm=[1, 0])
         product = _shortlist_product(graph, table, columns)  # int32 [C, R]
-        by_row = graph.op("Transpose", product, attributes={"perm": [1, 0]})
+        by_row = graph.op("Transpose", product, perm=[1, 0])
         steps = graph.weight(f"{OUTPUT}.steps", scales * np.float32(activation_range.scale))
-        scaled = graph.op(
-            "Mul", graph.op("Cast", by_row, attributes={"to": 1}), graph.op("Gather", steps, "shortlist")
-        )
+        scaled = graph.op("Mul", graph.op("Cast", by_row, to=1), graph.op("Gather", steps, "shortlist"))
         bias = graph.weight(f"{OUTPUT}.bias", output.bias)
         return graph.op("Add", scaled, graph.op("Gather", bias, "shortlist"))
 
@@ -153,8 +145,8 @@ class Int8:
         """Return the table as uint8 around 128, computed when the graph is loaded: the file has only int8."""
         if name not in self._unsigned_tables:
             outermost = graph.outermost
-            bits = outermost.op("Cast", graph.weight(name, table), attributes={"to": 2})
-            self._unsigned_tables[name] = outermost.op("BitwiseXor", bits, _uint8(graph, UINT8_ZERO))
+            bits = outermost.op("Cast", graph.weight(name, table), to=2)
+            self._unsigned_tables[name] = outermost.op("BitwiseXor", bits, graph.integer(UINT8_ZERO, "uint8"))
         return self._unsigned_tables[name]
 
     def _quantise(self, graph: GraphBuilder, value: str, activation_range: ActivationRange) -> str:
@@ -172,23 +164,19 @@ class Int8:
 def _shortlist_product(graph: GraphBuilder, table: str, columns: str) -> str:
     """Multiply shortlisted rows of table [V, d], kept ones if any, by columns [d, R] -> int32 [C, R]."""
     kept, gathered = GraphBuilder("kept", graph), GraphBuilder("gathered", graph)
-    zero = _uint8(graph, UINT8_ZERO)
+    zero = graph.integer(UINT8_ZERO, "uint8")
     kept.op("MatMulInteger", KEPT_ROWS, columns, zero, output=kept.named("product"))
     kept.add_empty({LISTED_ROWS: "uint8"})
     rows = gathered.op("Gather", table, "shortlist", output=gathered.named(LISTED_ROWS))  # [C, d]
     gathered.op("MatMulInteger", rows, columns, zero, output=gathered.named("product"))
-    num_kept = graph.op("Shape", KEPT_ROWS, attributes={"start": 0, "end": 1})
+    num_kept = graph.op("Shape", KEPT_ROWS, start=0, end=1)
     is_kept = graph.op("Squeeze", graph.op("Greater", num_kept, graph.ints(0)))
     graph.choose(is_kept, kept, gathered, {"product": "int32", LISTED_ROWS: "uint8"})
     return graph.named("product")
 
 
 def _zero_point(graph: GraphBuilder, activation_range: ActivationRange) -> str:
-    return _uint8(graph, UINT8_ZERO if activation_range.is_signed else 0)
-
-
-def _uint8(graph: GraphBuilder, value: int) -> str:
-    return graph.weight(f"uint8.{value}", np.array(value, np.uint8))
+    return graph.integer(UINT8_ZERO if activation_range.is_signed else 0, "uint8")
 
 
 def quantise_channels(

@@ -16,7 +16,7 @@ MAX_BEST = 6
 
 def make_session(num_values: int) -> onnxruntime.InferenceSession:
     graph = GraphBuilder("best")
-    num_rows = graph.op("Shape", "values", attributes={"start": 0, "end": 1})
+    num_rows = graph.op("Shape", "values", start=0, end=1)
     is_many = graph.op("Greater", num_rows, graph.weight("few", np.array([MIN_BLOCK_ROWS - 1], np.int64)))
     graph.op("Squeeze", is_many, output=HAS_MANY_ROWS)
     _top_k_of_vocabulary(graph, "values", graph.reshape("num_best", 1), ("best", "ids"), num_values)

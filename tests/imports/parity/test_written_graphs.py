@@ -39,7 +39,7 @@ def product() -> ExportedGraph:
     left = graph.weight("left", np.asfortranarray(TABLE.T).T)
     product = graph.op("MatMul", "values", left)
     turned = graph.op("MatMul", product, graph.weight("turned", TABLE.T))
-    small = graph.op("Cast", graph.weight("small", SMALL), attributes={"to": TensorProto.FLOAT})
+    small = graph.op("Cast", graph.weight("small", SMALL), to=TensorProto.FLOAT)
     graph.op("Add", turned, graph.op("ReduceSum", small), output="result")
     ports = (Port("values", "float32", ("R", "C")),), (Port("result", "float32", ("R", "C")),)
     return graph.finish(*ports, {})
@@ -78,7 +78,7 @@ def test_rows_of_a_weight_are_the_same_bytes_of_the_file_and_the_same_numbers(tm
     graph = GraphBuilder("sum")
     table = graph.weight("table", TABLE)
     parts = [graph.rows(table, range(first, first + 100)) for first in (0, 100, 200)]
-    graph.op("Concat", table, *parts, output="result", attributes={"axis": 0})
+    graph.op("Concat", table, *parts, output="result", axis=0)
     written = graph.finish((), (Port("result", "float32", ("R", "C")),), {})
 
     written.save(tmp_path / "sum.onnx", 2**30)
