@@ -21,6 +21,7 @@ from dragoman.errors import DragomanError
 from dragoman.translator import Translator
 from dragoman.types import FinishReason, Translation
 from export.bundle import ExportError, write_manifest
+from export.compression import read_lines
 from export.confidence_fit import ORIGIN_FIELD, Example, fit_confidence
 from export.shortlist.text import evenly_spaced
 
@@ -86,7 +87,7 @@ def read_line_pairs(source: Path, target: Path, lines: LineChoice) -> list[tuple
     Raises:
         ExportError: a file cannot be read or is not UTF-8, or the files differ in their number of lines.
     """
-    sources, targets = _read_lines(source), _read_lines(target)
+    sources, targets = (list(read_lines(path, ExportError)) for path in (source, target))
     if len(sources) != len(targets):
         raise ExportError(f"{source} has {len(sources)} lines, but {target} has {len(targets)}")
     pairs = list(zip(sources, targets, strict=True))[LINE_CHOICES[lines]]
@@ -147,15 +148,6 @@ def add_line_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-lines", type=int, help="maximum lines to translate, evenly spaced; default: all"
     )
-
-
-def _read_lines(path: Path) -> list[str]:
-    try:
-        return path.read_text(encoding="utf8").removesuffix("\n").split("\n")
-    except OSError as error:
-        raise ExportError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise ExportError(f"{path}: not UTF-8: {error}") from error
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -11,8 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from export.compression import open_decompressed
+from export.compression import read_lines
 from training.corpus import TextPair
+from training.errors import TrainingError
 from training.exit_status import exit_status
 
 MAX_RATIO = 1.8
@@ -72,9 +73,7 @@ def _is_copy(words: list[str], translated: list[str]) -> bool:
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the last column of each line."""
-    with open_decompressed(path) as lines:
-        for line in lines:
-            yield line.decode("utf8").rstrip("\n").rsplit("\t", 1)[-1]
+    return (line.rsplit("\t", 1)[-1] for line in read_lines(path, TrainingError))
 
 
 def _write(text: Path, translations: Path, output: Path, *, is_reversed: bool) -> None:

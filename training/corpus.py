@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from dragoman.text.normalization import normalise_segment
-from export.compression import UNREADABLE, open_decompressed
+from export.compression import read_lines
 from training.config import Corpus, DataSettings
 from training.errors import CorpusError
 
@@ -61,7 +61,7 @@ def _draw_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
     """Return the numbers of the lines to read from each file, or None for all of them."""
     if corpus.max_pairs is None:
         return [None] * len(corpus.files)
-    counts = [sum(1 for _ in _lines(path)) for path in corpus.files]
+    counts = [sum(1 for _ in read_lines(path, CorpusError)) for path in corpus.files]
     drawn = Random(f"{seed} {corpus.name}").sample(  # noqa: S311 -- reproducible, not secret
         range(sum(counts)), min(corpus.max_pairs, sum(counts))
     )
@@ -76,28 +76,14 @@ def _read_file(
     path: Path, chosen: set[int] | None, *, is_reversed: bool
 ) -> Iterator[tuple[TextPair, str, str]]:
     """Yield each pair with its tag, which is empty if there is none, and where it stands."""
-    for number, line in enumerate(_lines(path), start=1):
+    for number, line in enumerate(read_lines(path, CorpusError), start=1):
         if chosen is None or number in chosen:
             where = f"{path}:{number}"
             yield *_parse(line, where, is_reversed=is_reversed), where
 
 
-def _lines(path: Path) -> Iterator[bytes]:
-    number = 0
-    try:
-        with open_decompressed(path) as lines:  # only a line feed ends a line
-            for line in lines:
-                number += 1
-                yield line
-    except UNREADABLE as error:
-        raise CorpusError(f"{path}: not readable after line {number}: {error}") from error
-
-
-def _parse(line: bytes, where: str, *, is_reversed: bool) -> tuple[TextPair, str]:
-    try:
-        columns = line.decode("utf8").rstrip("\n").split("\t")
-    except UnicodeDecodeError as error:
-        raise CorpusError(f"{where}: not UTF-8: {error}") from error
+def _parse(line: str, where: str, *, is_reversed: bool) -> tuple[TextPair, str]:
+    columns = line.split("\t")
     if len(columns) not in {COLUMNS_WITHOUT_TAG, COLUMNS_WITH_TAG}:
         raise CorpusError(f"{where}: {len(columns)} columns between tabs, expected (tag,) source, target")
     source, target = (normalise_segment(column) for column in columns[-2:])

@@ -9,6 +9,7 @@ import sacrebleu
 import sentencepiece
 
 from dragoman.text.normalization import normalise_segment
+from export.compression import read_lines
 from export.model import TranslationModel
 from export.model.generate import generate_greedy, pad
 from training.config import Direction, TrainingConfig
@@ -105,13 +106,8 @@ def translate_greedily(
 
 
 def _read_lines(path: Path) -> list[str]:
-    try:
-        lines = path.read_text(encoding="utf8").removesuffix("\n").split("\n")
-    except OSError as error:
-        raise HeldOutError(f"{path}: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise HeldOutError(f"{path}: not UTF-8: {error}") from error
-    if lines == [""]:
+    lines = list(read_lines(path, HeldOutError))
+    if not lines:
         raise HeldOutError(f"{path} is empty")
     return lines
 

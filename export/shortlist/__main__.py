@@ -19,7 +19,7 @@ from export.shortlist.build import ShortlistSettings, build_shortlist
 from export.shortlist.coverage import measure_coverage
 from export.shortlist.install import copy_without_shortlist, write_shortlist
 from export.shortlist.pairs import TokenPairs
-from export.shortlist.text import evenly_spaced, read_lines, read_pairs
+from export.shortlist.text import evenly_spaced, read_pairs, read_texts
 from export.shortlist.translate import tokenise, translate
 from export.shortlist.vocabularies import read_vocabularies
 
@@ -55,12 +55,12 @@ def _build(folder: Path, arguments: argparse.Namespace, settings: ShortlistSetti
     source_tokenizer, _ = open_tokenizers(bundle)
     preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, Reader(source_tokenizer))
     parallel = evenly_spaced(read_pairs(arguments.pairs), arguments.max_pairs)
-    lines = read_lines(arguments.text) + [source for source, _ in parallel]
+    lines = read_texts(arguments.text) + [source for source, _ in parallel]
     with Translator.open(folder) as translator:
         translations = translate(
             translator, preparer, source_tokenizer, evenly_spaced(lines, arguments.translate)
         )
-        held_out = translate(translator, preparer, source_tokenizer, read_lines(arguments.held_out))
+        held_out = translate(translator, preparer, source_tokenizer, read_texts(arguments.held_out))
     choosing = translations[::CHOOSING_INTERVAL]
     learning = [pair for index, pair in enumerate(translations) if index % CHOOSING_INTERVAL] + tokenise(
         bundle, parallel

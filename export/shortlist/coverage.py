@@ -50,16 +50,9 @@ def measure_coverage(shortlist: Shortlist, pairs: TokenPairs) -> Coverage:
 
 def is_covered(shortlist: Shortlist, pairs: TokenPairs) -> NDArray[np.bool_]:
     """Return whether each target token is a candidate of its source, bool [target tokens]."""
-    covered = np.empty(len(pairs.targets.ids), np.bool_)
-    is_candidate = np.zeros(shortlist.target_vocab, np.bool_)
-    offset = 0
-    for source, target in zip(pairs.sources, pairs.targets, strict=True):
-        candidates = shortlist.candidates(source.tolist())
-        is_candidate[candidates] = True
-        covered[offset : offset + len(target)] = is_candidate[target]
-        is_candidate[candidates] = False
-        offset += len(target)
-    return covered
+    sides = zip(pairs.sources, pairs.targets, strict=True)
+    covered = [np.isin(target, shortlist.candidates(source.tolist())) for source, target in sides]
+    return np.concatenate([np.empty(0, np.bool_), *covered])
 
 
 def _mean_union(candidates: Sequence[NDArray[np.int64]], size: int) -> float:

@@ -98,7 +98,7 @@ def test_a_truncated_or_misnamed_compressed_file_is_named(
     plain.write_bytes(b"Hund\tdog\n")
 
     for path in (truncated, plain):
-        assert message_of(CorpusError, read, path).startswith(f"{path}: not readable")
+        assert message_of(CorpusError, read, path).startswith(f"{path}: cannot be read")
 
 
 def test_duplicate_pairs_are_skipped_across_the_files_of_a_corpus(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_unusable_held_out_files_are_named(tmp_path: Path) -> None:
     for source, target, problem in (
         (good, long, f"{good} has 1 lines, {long} has 2"),
         (empty, good, f"{empty} is empty"),
-        (good, bad, f"{bad}: not UTF-8"),
-        (tmp_path / "nowhere", good, "nowhere: No such file"),
+        (good, bad, f"{bad}:1: not UTF-8"),
+        (tmp_path / "nowhere", good, "nowhere: cannot be read"),
     ):
         assert problem in message_of(HeldOutError, HeldOut.read, source, target, 5)
 

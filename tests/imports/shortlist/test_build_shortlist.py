@@ -19,7 +19,7 @@ from export.shortlist.align import link_pieces
 from export.shortlist.build import ShortlistSettings, build_shortlist
 from export.shortlist.coverage import is_covered, measure_coverage
 from export.shortlist.pairs import TokenPairs, occurrences, spans
-from export.shortlist.text import evenly_spaced, read_lines, read_pairs
+from export.shortlist.text import evenly_spaced, read_pairs, read_texts
 from export.shortlist.vocabularies import ShortlistVocabularies, spelling_pieces
 
 
@@ -27,7 +27,7 @@ def test_compressed_and_plain_lines_are_read_and_empty_ones_skipped(tmp_path: Pa
     plain, packed = tmp_path / "a.de", tmp_path / "b.de.gz"
     plain.write_bytes("Grün.\r\n\n  \nHaus\u2028Hof".encode())
     packed.write_bytes(gzip.compress(b"Ende.\n"))
-    assert read_lines([plain, packed]) == ["Grün.", "Haus\u2028Hof", "Ende."]
+    assert read_texts([plain, packed]) == ["Grün.", "Haus\u2028Hof", "Ende."]
 
 
 def test_a_pair_may_be_preceded_by_a_tag(tmp_path: Path) -> None:
@@ -39,10 +39,10 @@ def test_a_pair_may_be_preceded_by_a_tag(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("read", "name", "content", "problem"),
     [
-        (read_lines, "missing.de", None, ": cannot be read after line"),
-        (read_lines, "damaged.xz", b"no xz", ": cannot be read after line"),
-        (read_lines, "cut.gz", gzip.compress(b"Haus\n" * 99, mtime=0)[:-9], ": cannot be read after line"),
-        (read_lines, "latin.de", b"Haus\ngr\xfcn\n", ":2: not UTF-8"),
+        (read_texts, "missing.de", None, ": cannot be read after line"),
+        (read_texts, "damaged.xz", b"no xz", ": cannot be read after line"),
+        (read_texts, "cut.gz", gzip.compress(b"Haus\n" * 99, mtime=0)[:-9], ": cannot be read after line"),
+        (read_texts, "latin.de", b"Haus\ngr\xfcn\n", ":2: not UTF-8"),
         (read_pairs, "pairs.tsv", b"Haus\thouse\nHaus\n", ":2: 1 columns"),
         (read_pairs, "pairs.tsv", b"Haus\thouse\na\tb\tc\td\n", ":2: 4 columns"),
     ],
