@@ -5,10 +5,12 @@ none that is also a word or a name where a sentence could end after it.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property
+from itertools import groupby
+from operator import itemgetter
 
-from dragoman.reading.grammar import DASH, SPACE, Found
+from dragoman.reading.grammar import DASH, SPACE, Found, Texts
 from dragoman.text.sentence_ends import refers
 from dragoman.types import Span
 
@@ -34,9 +36,7 @@ _ONE = re.compile(rf"(?<![\d.,])1{SPACE}?\Z")
 _NO_QUANTITY = re.compile(rf"(?:[^\W\d]-|\bv|\d\.\d+\.)\d[\d.,]*{SPACE}?\Z")
 """A number that is part of a name, or a version."""
 _FOLLOWING = re.compile(rf"{SPACE}(\w+)")
-_PART = re.compile("(?<![A-ZÄÖÜa-zäöüß])[A-ZÄÖÜa-zäöüß]++")
-_DOTTED = re.compile(rf"{_PART.pattern}\.")
-_PART_WITH_DOT = re.compile(rf"{_PART.pattern}\.?")
+_LETTERS_AND_DOT = re.sub("[^A-ZÄÖÜa-zäöüß.]", " ", bytes(range(256)).decode("latin-1")).encode("latin-1")
 _CODE = re.compile("`[^`]*`")
 _MIN_LETTERS = 3
 """Minimum letters of an abbreviation that may get a capital where a sentence begins: `Lt.` is no `lt.`"""
@@ -68,8 +68,6 @@ class Abbreviations:
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield the abbreviations and units of a text, in order, with what the model reads."""
-        if self._signs.isdisjoint(_PART_WITH_DOT.findall(text)):
-            return
         code = [found.span() for found in _CODE.finditer(text)]
         for found in self._pattern.finditer(text):
             start, end = found.span()
@@ -84,6 +82,11 @@ class Abbreviations:
                 read = f" {read}"
             ends_sentence = text[end - 1] == "." and self._sentence_ends(text, end)
             yield Span(start, end - ends_sentence), read
+
+    def may_find(self, texts: Texts) -> list[int]:
+        """Return the positions of the texts that have a part of an abbreviation."""
+        signs = self._signs
+        return [number for number, text in enumerate(texts.texts) if not signs.isdisjoint(_parts(text))]
 
     def _means_it(self, found: re.Match[str], section: str) -> bool:
         """Return whether an abbreviation can be nothing else."""
@@ -121,11 +124,11 @@ class Abbreviations:
         }
 
     @cached_property
-    def _signs(self) -> frozenset[str]:
-        """One part of each abbreviation, with its dot; few texts have any."""
-        every = [each for words in self._table.values() for each, _ in _spellings(words)]
-        signs = [max(_DOTTED.findall(each) or _PART.findall(each), key=len) for each in every]
-        return frozenset((*signs, *(f"{sign}." for sign in signs)))  # a unit may end a sentence
+    def _signs(self) -> frozenset[bytes]:
+        """One part of each abbreviation, with its dot if it has any; few texts have one."""
+        every = [_parts(each) for words in self._table.values() for each, _ in _spellings(words)]
+        signs = [max(parts, key=lambda part: (part[-1:] == b".", len(part))) for parts in every]
+        return frozenset((*signs, *(sign + b"." for sign in signs)))  # a unit may end a sentence
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
@@ -137,6 +140,11 @@ class Abbreviations:
                 if self._table.get(section)
             )
         )
+
+
+def _parts(text: str) -> list[bytes]:
+    """Return the runs of letters of a text, each with the dot after it."""
+    return text.encode("latin-1", "replace").translate(_LETTERS_AND_DOT).replace(b".", b". ").split()
 
 
 def _spellings(words: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -159,15 +167,12 @@ def _capitalised(words: str) -> str:
 def _any_of(words: Mapping[str, tuple[str, ...]], section: str) -> str:
     """Return the pattern of any of a section's abbreviations, the longest first."""
     start = "" if section == "before_number" else _SENTENCE_START
-    patterns: Iterable[tuple[str, str]] = (
-        (each, prefix + _pattern(each))
-        for abbreviation, full in words.items()
-        for each, prefix in (
-            (abbreviation, ""),
-            *((each, start) for each, _ in _with_capital(abbreviation, full)),
-        )
+    every = [(-len(each), "", each) for each in words]
+    every += [(-len(each), start, each) for item in words.items() for each, _ in _with_capital(*item)]
+    together = groupby(sorted(every), key=itemgetter(0, 1))  # so that what is before is looked at once
+    return "|".join(
+        f"{before}(?:{'|'.join(_pattern(each) for _, _, each in group)})" for (_, before), group in together
     )
-    return "|".join(pattern for _, pattern in sorted(patterns, key=lambda each: -len(each[0])))
 
 
 def _pattern(abbreviation: str) -> str:

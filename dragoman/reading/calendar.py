@@ -44,7 +44,7 @@ class Calendar:
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield the short names beside dates, with what is read there."""
-        if self._sign.search(text) is None:
+        if self._short_name.search(text) is None:
             return
         for found in self._month.finditer(text):
             group = found.lastgroup or ""
@@ -88,8 +88,13 @@ class Calendar:
         }
 
     @cached_property
-    def _sign(self) -> re.Pattern[str]:
-        return re.compile(rf"\b(?:{'|'.join(self._full)})\b")
+    def sign(self) -> re.Pattern[str]:
+        """What is in every text with a short name; it begins with letters, so that it is found fast."""
+        return re.compile(rf"(?:{'|'.join(self._full)})\b")
+
+    @cached_property
+    def _short_name(self) -> re.Pattern[str]:
+        return re.compile(rf"\b{self.sign.pattern}")
 
     @cached_property
     def _month(self) -> re.Pattern[str]:

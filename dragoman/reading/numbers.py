@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dragoman.reading.grammar import Found
+from dragoman.reading.grammar import Finder, Found, after_signs
 from dragoman.types import Span
 
 _IN_WORD = r"[\w)'\N{RIGHT SINGLE QUOTATION MARK}]"
@@ -85,18 +85,13 @@ class NumberGrammar:
     """Returns the number that was found, or None if it stays; a `minus` may stand before it."""
     write: Callable[[int, bool], str]
     """Returns a number in digits, or an ordinal one."""
-    signs: tuple[str, ...]
-    """One of them is in every text that has such a number."""
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield the numbers in words, in order, with their digits."""
-        lower = text.lower()
-        if not any(map(lower.__contains__, self.signs)):
-            return
-        has_minus = "minus " in lower
+        has_minus = "minus " in text.lower()
         for words in self.pattern.finditer(text):
-            before = max(0, words.start() - _LONGEST_WORD) if has_minus else words.start()
-            minus = _MINUS.search(text, before, words.start())
+            before = max(0, words.start() - _LONGEST_WORD)
+            minus = _MINUS.search(text, before, words.start()) if has_minus else None
             is_negative = minus is not None and self._is_sign(minus[1] or "")
             found = self.read(words, is_negative)
             if found is not None and minus is not None and is_negative and not found.is_ordinal:
@@ -113,7 +108,9 @@ class NumberGrammar:
         return is_word and word not in _BEFORE_OTHER_MINUS and not self.known.parts(word)
 
 
-def find_minus(text: str) -> Iterator[Found]:
-    """Yield each `minus` before a negative number in digits, with its sign."""
-    if "inus " in text or "INUS " in text:
-        yield from ((Span(*minus.span()), "-") for minus in _BEFORE_DIGITS.finditer(text))
+def _find_minus(text: str) -> Iterator[Found]:
+    return ((Span(*minus.span()), "-") for minus in _BEFORE_DIGITS.finditer(text))
+
+
+MINUS: Finder = after_signs(_find_minus, "minus ")
+"""Finds each `minus` before a negative number in digits, which gets its sign."""

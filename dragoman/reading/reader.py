@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reading_file import AS_WRITTEN, Reading
@@ -60,8 +61,9 @@ class Reader:
         """Return the same for several segments, which are encoded together."""
         texts: list[str] = []
         found: list[tuple[str, RewordedText | None, RewordedText | None]] = []
-        for segment in dict.fromkeys(segments):
-            read = None if options.as_written else self._reading.read(segment, language)
+        distinct = list(dict.fromkeys(segments))
+        every_read = [] if options.as_written else self._reading.read_all(distinct, language)
+        for segment, read in zip_longest(distinct, every_read):
             text = segment if read is None else read.text
             respelled = self._respell(text, language, options)
             found.append((segment, read, respelled))

@@ -2,14 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from dragoman.errors import BundleError
 from dragoman.reading.abbreviations import SECTIONS, Abbreviations
-from dragoman.reading.grammar import Find, Grammar
+from dragoman.reading.grammar import Finder, Found, Grammar, Texts
 from dragoman.reading.grammars import find_grammar
 from dragoman.reading.read_text import RewordedText, render
 
@@ -28,7 +28,7 @@ _KEYS = frozenset({"grammar", "readings", "also_words", "not_with", "group_token
 class LanguageReading:
     """What is read in place of texts of a language."""
 
-    finders: tuple[Find, ...] = ()
+    finders: tuple[Finder, ...] = ()
     has_respelling: bool = False
     """Whether words in capitals, Swiss spelling and quotation marks are read otherwise, too."""
     group_tokens: int = 0
@@ -55,8 +55,20 @@ class Reading:
 
     def read(self, segment: str, language: str) -> RewordedText | None:
         """Return what the model reads for a segment, but for respelling; None for the segment itself."""
+        return self.read_all([segment], language)[0]
+
+    def read_all(self, segments: Sequence[str], language: str) -> list[RewordedText | None]:
+        """Return the same for several segments."""
+        read: list[RewordedText | None] = [None] * len(segments)
+        found: dict[int, list[Found]] = {}
         finders = self.of(language).finders
-        return render(segment, (found for find in finders for found in find(segment))) if finders else None
+        texts = Texts(segments if finders else ())
+        for find, may_find in finders:
+            for number in may_find(texts):
+                found.setdefault(number, []).extend(find(segments[number]))
+        for number, parts in found.items():
+            read[number] = render(segments[number], parts)
+        return read
 
     def of(self, language: str) -> LanguageReading:
         """Return what is read in place of texts of a language."""
@@ -127,7 +139,7 @@ class _Reader:
                 {key: self._take_words(f"{code}.not_with", key, value) for key, value in not_with.items()},
                 frozenset() if grammar is None else grammar.FUNCTION_WORDS,
             )
-            finders.insert(0, found.find)
+            finders.insert(0, Finder(found.find, found.may_find))
         group_tokens = self._take_group_tokens(code, table.get("group_tokens", 0))
         if group_tokens:
             names.add(GROUPS)

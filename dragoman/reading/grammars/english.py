@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dragoman.reading.calendar import Calendar
-from dragoman.reading.grammar import SPACE, Find, Found
+from dragoman.reading.grammar import SPACE, Finder, Found, after_signs
 from dragoman.reading.numbers import (
     GROUPED_FROM,
+    MINUS,
     NumberGrammar,
     NumberInWords,
     NumberWords,
-    find_minus,
     words_below_100,
 )
 from dragoman.text.inflections import function_words
@@ -139,18 +139,11 @@ def _write(value: int, is_ordinal: bool) -> str:  # noqa: FBT001 -- a fact
 
 
 def _find_times(text: str) -> Iterator[Found]:
-    lower = text.lower()
-    if "half " in lower or " past" in lower or "quarter to" in lower:
-        for found in _CLOCK.finditer(text):
-            minutes = _MINUTES.get(found[1].lower(), 30)
-            hour = _HOURS_IN_WORDS.index(found[2].lower()) + 1 - (minutes < 0)
-            yield Span(*found.span()), f"{hour or _NOON}:{minutes % 60:02}"
-    if _HALF_SIGN.search(text):
-        yield from _with_half(text)
-
-
-def _with_half(text: str) -> Iterator[Found]:
-    """Yield the times with a.m. or p.m. on a clock of 24 hours."""
+    """Yield times in words, and those with a.m. or p.m. on a clock of 24 hours."""
+    for found in _CLOCK.finditer(text):
+        minutes = _MINUTES.get(found[1].lower(), 30)
+        hour = _HOURS_IN_WORDS.index(found[2].lower()) + 1 - (minutes < 0)
+        yield Span(*found.span()), f"{hour or _NOON}:{minutes % 60:02}"
     for found in _WITH_HALF.finditer(text):
         half = found["half"].lower()
         hour = int(found[5]) % _NOON  # at most 2 digits
@@ -165,12 +158,11 @@ def _with_half(text: str) -> Iterator[Found]:
         yield Span(found.start(5), found.end() - has_dot), f"{hour + _AFTERNOON[half]}:{found[6] or '00'}"
 
 
-_NUMBERS = NumberGrammar(
-    _PATTERN, _WORDS, _read, _write, ("hundred", "housand", "ty-", "teen ", "twenty ", "tieth", "minus ")
-)
-READINGS: Mapping[str, Find] = {
-    "clock": _find_times,
-    "dates": _CALENDAR.find,
-    "minus": find_minus,
-    "numbers_in_words": _NUMBERS.find,
+_NUMBERS = NumberGrammar(_PATTERN, _WORDS, _read, _write)
+_NUMBER_SIGNS = ("hundred", "housand", "ty-", "teen ", "twenty ", "tieth", "minus ")
+READINGS: Mapping[str, Finder] = {
+    "clock": after_signs(_find_times, "half ", " past", "quarter to", _HALF_SIGN),
+    "dates": after_signs(_CALENDAR.find, _CALENDAR.sign),
+    "minus": MINUS,
+    "numbers_in_words": after_signs(_NUMBERS.find, *_NUMBER_SIGNS),
 }

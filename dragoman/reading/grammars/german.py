@@ -4,13 +4,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from dragoman.reading.calendar import Calendar
-from dragoman.reading.grammar import SPACE, Find, Found
+from dragoman.reading.grammar import SPACE, Finder, Found, after_signs
 from dragoman.reading.numbers import (
     GROUPED_FROM,
+    MINUS,
     NumberGrammar,
     NumberInWords,
     NumberWords,
-    find_minus,
     words_below_100,
 )
 from dragoman.text.inflections import function_words
@@ -41,7 +41,6 @@ _DOTTED = re.compile(
 )
 _FIRST_HOUR = re.compile(r"(?<![\d.,:])(\d\d?) ?[-\N{EN DASH}] ?(?=\d\d? ?Uhr\b)")
 """The first of two hours, which models leave without `Uhr` if a dash is between them."""
-_CLOCK_SIGNS = ("halb", "viertel", "fünf ", "zehn ", "zwanzig ")
 _MONTHS = (
     *("Januar", "Februar", "März", "April", "Mai", "Juni"),
     *("Juli", "August", "September", "Oktober", "November", "Dezember"),
@@ -75,9 +74,8 @@ _DATES = re.compile(
     re.VERBOSE,
 )
 """One date or two, after a word that stands before dates: versions and chapters look the same."""
-_DATE_SIGN = re.compile(r"\d\.\d\d?\.")
+_DATE_SIGN = re.compile(r"\.\d\d?\.")
 _FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner? )?Dreiviertelstunde\b")
-_FRACTION_SIGNS = ("nderthalb", "reiviertelstunde")
 
 
 def _read(word: re.Match[str], is_negative: bool) -> NumberInWords | None:  # noqa: FBT001 -- a fact
@@ -94,15 +92,13 @@ def _write(value: int, is_ordinal: bool) -> str:  # noqa: FBT001 -- a fact
 
 
 def _find_times(text: str) -> Iterator[Found]:
-    lower = text.lower()
-    if any(map(lower.__contains__, _CLOCK_SIGNS)):
-        for found in _CLOCK.finditer(text):
-            is_time = found["unit"] or not _IDIOM.fullmatch(found[0])
-            if not is_time and not _BEFORE_TIME.search(text, 0, found.start()):
-                continue
-            minutes = _MINUTES[found[1].lower()]
-            hour = _HOURS_IN_WORDS.index(found[2].lower()) + 1 - (minutes < 0)
-            yield Span(*found.span()), f"{hour or _NOON}:{minutes % 60:02} Uhr"
+    for found in _CLOCK.finditer(text):
+        is_time = found["unit"] or not _IDIOM.fullmatch(found[0])
+        if not is_time and not _BEFORE_TIME.search(text, 0, found.start()):
+            continue
+        minutes = _MINUTES[found[1].lower()]
+        hour = _HOURS_IN_WORDS.index(found[2].lower()) + 1 - (minutes < 0)
+        yield Span(*found.span()), f"{hour or _NOON}:{minutes % 60:02} Uhr"
     if "Uhr" in text:
         yield from ((Span(*time.span()), f"{time[1]}:{time[2]}") for time in _DOTTED.finditer(text))
         yield from ((Span(*hour.span()), f"{hour[1]} bis ") for hour in _FIRST_HOUR.finditer(text))
@@ -111,7 +107,7 @@ def _find_times(text: str) -> Iterator[Found]:
 def _find_dates(text: str) -> Iterator[Found]:
     """Yield dates without a year, but for a dot that also ends the text, and short names beside dates."""
     yield from _CALENDAR.find(text)
-    for dates in _DATES.finditer(text) if _DATE_SIGN.search(text) else ():
+    for dates in _DATES.finditer(text):
         for group in (1, 2):
             if dates[group]:
                 day, month, _ = dates[group].split(".")
@@ -121,17 +117,15 @@ def _find_dates(text: str) -> Iterator[Found]:
 
 
 def _find_fractions(text: str) -> Iterator[Found]:
-    for word in _FRACTIONS.finditer(text) if any(map(text.__contains__, _FRACTION_SIGNS)) else ():
+    for word in _FRACTIONS.finditer(text):
         yield Span(*word.span()), "Eineinhalb" if word["A"] else "eineinhalb" if word["a"] else "45 Minuten"
 
 
-_NUMBERS = NumberGrammar(
-    re.compile(r"[^\W\d_]+"), _WORDS, _read, _write, ("hundert", "tausend", "igste", "minus ")
-)
-READINGS: Mapping[str, Find] = {
-    "clock": _find_times,
-    "dates": _find_dates,
-    "fractions": _find_fractions,
-    "minus": find_minus,
-    "numbers_in_words": _NUMBERS.find,
+_NUMBERS = NumberGrammar(re.compile(r"[^\W\d_]+"), _WORDS, _read, _write)
+READINGS: Mapping[str, Finder] = {
+    "clock": after_signs(_find_times, "halb ", "viertel ", "fünf ", "zehn ", "zwanzig ", "uhr"),
+    "dates": after_signs(_find_dates, _CALENDAR.sign, _DATE_SIGN),
+    "fractions": after_signs(_find_fractions, "nderthalb", "reiviertelstunde"),
+    "minus": MINUS,
+    "numbers_in_words": after_signs(_NUMBERS.find, "hundert", "tausend", "igste", "minus "),
 }

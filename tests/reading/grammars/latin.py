@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from dragoman.reading.grammar import Find, Found
+from dragoman.reading.grammar import Finder, Found, after_signs
 from dragoman.types import Span
 
 FUNCTION_WORDS = frozenset({"et", "in", "cum"})
@@ -15,4 +15,4 @@ def _find_numbers(text: str) -> Iterator[Found]:
     yield from ((Span(*word.span()), _NUMBERS[word[0]]) for word in _WORD.finditer(text))
 
 
-READINGS: Mapping[str, Find] = {"numbers_in_words": _find_numbers}
+READINGS: Mapping[str, Finder] = {"numbers_in_words": after_signs(_find_numbers, _WORD)}
