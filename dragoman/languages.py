@@ -3,7 +3,6 @@
 Codes are BCP-47 (https://www.rfc-editor.org/info/bcp47): `de`, `pt-BR`, `zh-Hans`.
 """
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -105,7 +104,7 @@ def find_language(name: str, served: Mapping[str, _Named]) -> str | None:
 @lru_cache(1024)
 def primary_subtag(code: str) -> str:
     """Return a code's language without script and region, in lower case, such as `de` of `de-CH`."""
-    return re.split("[-_]", code)[0].lower()
+    return code.replace("_", "-").partition("-")[0].lower()
 
 
 def list_languages(codes: Iterable[str]) -> str:

@@ -50,50 +50,53 @@ class SegmentOutput(NamedTuple):
         return self.hypotheses[min(rank, len(self.hypotheses) - 1)]
 
 
-def rejoin(document: SegmentedText, pieces: Sequence[SegmentOutput], options: SearchOptions) -> Translation:
-    """Return the translation of a text: its translated segments with the gaps between them."""
-    segments = tuple(map(SegmentLocator(document, options).present, pieces))
-    most = max((len(piece.hypotheses) for piece in pieces), default=0)
-    alternatives = tuple(
-        Alternative(document.rejoin([piece.target(rank) for piece in pieces]), _score(pieces, rank, options))
-        for rank in range(max(1, most))
-    )
-    return Translation(
-        text=alternatives[0].text,
-        score=alternatives[0].score,
-        finish_reason=joint_finish_reason([segment.finish_reason for segment in segments]),
-        segments=segments,
-        alternatives=alternatives,
-        confidence=_confidence(pieces) if options.return_scores else None,
-    )
-
-
-class SegmentLocator:
-    """Computes the offsets of a text's segments, in order, in the source and in the translation."""
+class TextAssembly:
+    """Puts a text's segments, which come in order, in their positions."""
 
     def __init__(self, document: SegmentedText, options: SearchOptions) -> None:
-        self._gaps = iter(document.gaps)
+        self.segments: list[SegmentTranslation] = []
+        self._document = document
         self._options = options
         self._source_end = self._end = 0  # of the segment before
 
-    def present(self, piece: SegmentOutput) -> SegmentTranslation:
-        """Return the next segment with its best hypothesis."""
+    def add(self, piece: SegmentOutput) -> SegmentTranslation:
+        """Add the next segment with its best hypothesis."""
         best = piece.hypotheses[0] if piece.hypotheses else None
         score = 0.0 if best is None else best.score
-        text, gap_len = piece.target(0), len(next(self._gaps))
+        text, gap_len = piece.target(0), len(self._document.gaps[len(self.segments)])
         source_start, start = self._source_end + gap_len, self._end + gap_len
         self._source_end, self._end = source_start + len(piece.source), start + len(text)
-        return SegmentTranslation(
-            source=piece.source,
-            text=text,
-            score=score if self._options.return_scores else None,
-            finish_reason=piece.copied_as if best is None else best.finish_reason,
-            num_source_tokens=piece.num_source_tokens,
-            num_target_tokens=0 if best is None else best.num_tokens,
-            source_span=Span(source_start, self._source_end),
-            span=Span(start, self._end),
-            links=None if piece.links is None else tuple(_move(piece.links, source_start, start)),
-            tokens=piece.tokens,
+        segment = SegmentTranslation(
+            piece.source,
+            text,
+            score if self._options.return_scores else None,
+            piece.copied_as if best is None else best.finish_reason,
+            piece.num_source_tokens,
+            0 if best is None else best.num_tokens,
+            Span(source_start, self._source_end),
+            Span(start, self._end),
+            piece.links and tuple(_move(piece.links, source_start, start)),
+            piece.tokens,
+        )
+        self.segments.append(segment)
+        return segment
+
+    def finish(self, pieces: Sequence[SegmentOutput]) -> Translation:
+        """Return the translation of the text: its translated segments with the gaps between them."""
+        options, rejoin = self._options, self._document.rejoin
+        best = Alternative(rejoin([each.text for each in self.segments]), _score(pieces, 0, options))
+        most = max([len(piece.hypotheses) for piece in pieces], default=0)
+        others = [
+            Alternative(rejoin([piece.target(rank) for piece in pieces]), _score(pieces, rank, options))
+            for rank in range(1, most)
+        ]
+        return Translation(
+            best.text,
+            best.score,
+            joint_finish_reason([segment.finish_reason for segment in self.segments]),
+            tuple(self.segments),
+            (best, *others),
+            _confidence(pieces) if options.return_scores else None,
         )
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Generic, TypeVar
 
 from dragoman.errors import InputError
-from dragoman.pipeline.assembly import SegmentLocator, SegmentOutput, rejoin
+from dragoman.pipeline.assembly import SegmentOutput, TextAssembly
 from dragoman.pipeline.postprocessing import FoundSegment, Postprocessor
 from dragoman.pipeline.preparation import Input, PreparedText, SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
@@ -146,16 +146,14 @@ class PendingTexts(Generic[Result]):
         """
         if text.may_have_other_forms and None not in text.pieces:
             self._unify_forms(number, text)
-        on_segment = self._resolved.request.on_segment
-        while text.num_reported < len(text.pieces):
-            piece = text.pieces[text.num_reported]
+        on_segment, assembly = self._resolved.request.on_segment, text.assembly
+        for piece in text.pieces[len(assembly.segments) :]:
             if piece is None or (text.may_have_other_forms and piece.forms):
                 return
-            text.num_reported += 1
+            segment = assembly.add(piece)
             if on_segment is not None and not self.future.done():
-                on_segment(text.locator.present(piece))
-        pieces = [piece for piece in text.pieces if piece is not None]
-        text.outcome = rejoin(text.prepared.document, pieces, self._resolved.options)
+                on_segment(segment)
+        text.outcome = assembly.finish([piece for piece in text.pieces if piece is not None])
 
     def _unify_forms(self, number: int, text: "_PendingText") -> None:
         """Search again for the segments that have another form of address than most."""
@@ -182,9 +180,8 @@ class _PendingText:
     def __init__(self, prepared: PreparedText | InputError, resolved: ResolvedRequest) -> None:
         self.outcome: TextOutcome | None = None
         if isinstance(prepared, InputError):
-            self.outcome, prepared = prepared, PreparedText(SegmentedText((), ("",)), (), resolved.pair)
+            self.outcome, prepared = prepared, PreparedText(SegmentedText((), ("",)), ())
         self.prepared = prepared
         self.pieces: list[SegmentOutput | None] = [None] * len(prepared.sources)
-        self.num_reported = 0
-        self.locator = SegmentLocator(prepared.document, resolved.options)
+        self.assembly = TextAssembly(prepared.document, resolved.options)
         self.may_have_other_forms = bool(resolved.forms)

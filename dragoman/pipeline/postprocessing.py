@@ -72,7 +72,7 @@ class Postprocessor:
         """Return the output of a segment, whose hypotheses are these texts."""
         text, _, index, source, found = one
         segments, options = text.document.segments, resolved.options
-        segment, language = segments[index], text.pair.target
+        segment, language = segments[index], resolved.pair.target
         wants_links, wants_tokens = options.return_alignment, options.return_tokens
         if isinstance(source, FinishReason):
             return SegmentOutput(
@@ -106,7 +106,7 @@ class Postprocessor:
             links if wants_links else None,
             tokens,
             log_confidence=log_confidence,
-            forms=translated_forms(segment, targets[0], text.pair),
+            forms=translated_forms(segment, targets[0], resolved.pair),
         )
 
     def scored(

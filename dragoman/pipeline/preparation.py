@@ -1,7 +1,7 @@
 """Split a text into segments, and encode these as ids."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple, TypeGuard
 
 from dragoman.decoding.options import DecodingOptions, SearchOptions
@@ -26,6 +26,8 @@ UNSUPPORTED_FROM = 0.5
 letters of a script that it was not trained on; foreign names in a sentence stay below the limit."""
 MAX_RUNAWAY_TOKENS = 512
 """Maximum number of target tokens if the caller sets none; a quarter more for a source nearly as long."""
+MAX_CACHED_LIMITS = 1024
+"""Number of limits of targets that are kept, by the length of their sources."""
 ENCODED_TOGETHER = 128
 """Maximum segments that are encoded between two calls of `pause`: they take a few milliseconds."""
 
@@ -75,14 +77,12 @@ Input = SegmentInput | FinishReason
 """The input of a segment, or the reason why it is copied instead."""
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedText:
+class PreparedText(NamedTuple):
     """A text ready for the search."""
 
     document: SegmentedText
-    sources: tuple[Input, ...]
+    sources: Sequence[Input]
     """One for each segment."""
-    pair: Pair
 
 
 class Preparer:
@@ -136,12 +136,21 @@ class Preparer:
         for start in range(0, len(sentences), ENCODED_TOGETHER):
             pause()
             read.add(sentences[start : start + ENCODED_TOGETHER])
+        around, without_controls = self.around(pair, controls), self.around(pair)
+
+        def input_of(sentence: str, number: int) -> Input:
+            pause()
+            has_controls = not controls or may_address(sentence, pair.source)
+            return self._source(
+                sentence, read, around if has_controls else without_controls, number, term_finder
+            )
+
         prepared: list[PreparedText | InputError] = []
         for index, document in enumerate(documents):
             try:
                 if isinstance(document, InputError):
                     raise document
-                prepared.append(self._prepare(document, read, pair, controls, term_finder, pause))
+                prepared.append(self._prepare(document, read, sum(map(len, around)), input_of, pause))
             except InputError as error:
                 item = None if first_item is None else first_item + index
                 prepared.append(InputError(error.field, error.problem, item))
@@ -151,39 +160,34 @@ class Preparer:
         self,
         document: SegmentedText,
         read: "_ReadSegments",
-        pair: Pair,
-        controls: tuple[int, ...],
-        term_finder: TermFinder | None,
+        num_around: int,
+        input_of: Callable[[str, int], Input],
         pause: Callable[[], None],
     ) -> PreparedText:
-        """Cut segments that are too long, join short ones, and return the inputs of all; see `prepare`."""
-        around = self.around(pair, controls)
+        """Cut segments that are too long, join short ones, and return the inputs of all.
+
+        Args:
+            document: the text's sentences.
+            read: what the model reads for them.
+            num_around: number of ids that their languages and controls add.
+            input_of: returns the input of a segment at a position among those that are searched for.
+            pause: called between pieces of work.
+        """
 
         def count_tokens(segment: str) -> int:
             pause()
             return len(read[segment].ids)
 
-        document = fit_segments(
-            document, count_tokens, self._limits.max_source_tokens - sum(map(len, around))
-        )
+        document = fit_segments(document, count_tokens, self._limits.max_source_tokens - num_around)
         sources: list[Input] = []
         num_searched = 0
-
-        def input_of(sentence: str, number: int) -> Input:
-            pause()
-            own = around if not controls or may_address(sentence, pair.source) else self.around(pair)
-            source = self._source(sentence, read, own, number)
-            if term_finder is None or not isinstance(source, SegmentInput):
-                return source
-            return self._with_terms(sentence, source, own, term_finder)
-
         for sentence in document.segments:
             sources.append(input_of(sentence, num_searched))
             num_searched += isinstance(sources[-1], SegmentInput)
         if read.group_tokens and len(sources) > 1:
-            reading = self._reader.reading_of(pair.source)
+            reading = self._reader.reading_of(read.language)
             document, sources = _join_neighbours(document, sources, reading, input_of)
-        return PreparedText(document, tuple(sources), pair)
+        return PreparedText(document, sources)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> SegmentInput:
         """Return the input of one segment, which is not cut.
@@ -201,14 +205,22 @@ class Preparer:
             raise InputError(field, f"{num_tokens} tokens exceed this model's limit of {most} per segment")
         return source
 
-    def _source(self, segment: str, read: "_ReadSegments", around: IdsAround, number: int) -> Input:
-        """Return the input of a segment, or why it is copied; see `_input`."""
-        if not has_letters(segment):
+    def _source(
+        self,
+        segment: str,
+        read: "_ReadSegments",
+        around: IdsAround,
+        number: int,
+        term_finder: TermFinder | None,
+    ) -> Input:
+        """Return the input of a segment, with its terms, or why it is copied; see `_input`."""
+        if segment not in read and not has_letters(segment):
             return FinishReason.COPIED
-        source = self._input(segment, read[segment], around, number)
-        if self._reader.unknown_share(source.text(segment), read[segment].ids) >= UNSUPPORTED_FROM:
+        encoded = read[segment]
+        source = self._input(segment, encoded, around, number)
+        if self._reader.unknown_share(source.text(segment), encoded.ids) >= UNSUPPORTED_FROM:
             return FinishReason.UNSUPPORTED
-        return source
+        return source if term_finder is None else self._with_terms(segment, source, around, term_finder)
 
     def _input(self, segment: str, encoded: ReadSegment, around: IdsAround, number: int) -> SegmentInput:
         """Return the input of a segment.
@@ -223,14 +235,9 @@ class Preparer:
         if encoded.as_written is not None:
             fitting = self._input(segment, encoded.as_written, around, number)
             as_written = fitting if len(fitting.ids) <= self._limits.max_source_tokens else None
-        return SegmentInput(
-            number,
-            _join_ids(encoded.ids, around),
-            "\N{REPLACEMENT CHARACTER}" in segment,
-            read=encoded.read,
-            as_written=as_written,
-            around=around,
-        )
+        has_replacement = "\N{REPLACEMENT CHARACTER}" in segment
+        ids = _join_ids(encoded.ids, around)
+        return SegmentInput(number, ids, has_replacement, None, None, encoded.read, as_written, around)
 
     def _with_terms(
         self, segment: str, source: SegmentInput, around: IdsAround, term_finder: TermFinder
@@ -280,11 +287,13 @@ class Preparer:
 
         Ids that the pair forces count as tokens of a search, but not towards a caller's limits.
         """
-        num_forced = len(begin) - 1
-        runaway = max(MAX_RUNAWAY_TOKENS, len(source) * 5 // 4 + 20)
-        default = max(min(2 * len(source) + 20, runaway) + prefix_len, options.min_length)
-        most = options.max_length or min(default, self._limits.max_target_tokens)
-        return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, options.min_length) + num_forced)
+        return _target_limits(
+            len(source),
+            len(begin) - 1,
+            options.min_length,
+            options.max_length or self._limits.max_target_tokens,
+            None if options.max_length else prefix_len,
+        )
 
 
 class _ReadSegments(dict[str, ReadSegment]):
@@ -293,8 +302,8 @@ class _ReadSegments(dict[str, ReadSegment]):
     def __init__(self, reader: Reader, language: str, options: ReadOptions, group_tokens: int = 0) -> None:
         self.group_tokens = group_tokens
         """Maximum tokens of consecutive sentences that are read together; 0 for one at a time."""
+        self.language = language
         self._reader = reader
-        self._language = language
         self._options = options
 
     def __missing__(self, segment: str) -> ReadSegment:
@@ -305,7 +314,18 @@ class _ReadSegments(dict[str, ReadSegment]):
     def add(self, segments: Iterable[str]) -> None:
         """Read segments together, those that are new."""
         new = [segment for segment in segments if segment not in self]
-        self.update(self._reader.read_all(new, self._language, self._options))
+        self.update(self._reader.read_all(new, self.language, self._options))
+
+
+@lru_cache(MAX_CACHED_LIMITS)
+def _target_limits(
+    num_tokens: int, num_forced: int, min_length: int, most: int, prefix_len: int | None
+) -> TargetLimits:
+    """Return limits for a source of some length; without `prefix_len`, `most` is the caller's own limit."""
+    if prefix_len is not None:
+        runaway = max(MAX_RUNAWAY_TOKENS, num_tokens * 5 // 4 + 20)
+        most = min(max(min(2 * num_tokens + 20, runaway) + prefix_len, min_length), most)
+    return TargetLimits(max_tokens=most + num_forced, min_tokens=max(1, min_length) + num_forced)
 
 
 def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedText | InputError:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import zip_longest
+from typing import NamedTuple
 
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.reading_file import AS_WRITTEN, Reading
@@ -24,8 +24,7 @@ class ReadOptions:
     """Whether spaces may follow opening quotation marks: terms are marked by offsets of the segment."""
 
 
-@dataclass(frozen=True, slots=True)
-class ReadSegment:
+class ReadSegment(NamedTuple):
     """The ids of a segment, without those that its languages add."""
 
     ids: Ids
@@ -59,34 +58,30 @@ class Reader:
         self, segments: Iterable[str], language: str, options: ReadOptions
     ) -> dict[str, ReadSegment]:
         """Return the same for several segments, which are encoded together."""
-        texts: list[str] = []
-        found: list[tuple[str, RewordedText | None, RewordedText | None]] = []
         distinct = list(dict.fromkeys(segments))
-        every_read = [] if options.as_written else self._reading.read_all(distinct, language)
-        for segment, read in zip_longest(distinct, every_read):
-            text = segment if read is None else read.text
-            respelled = self._respell(text, language, options)
-            found.append((segment, read, respelled))
-            if respelled is not None:
-                texts.append(respelled.text)
-            if respelled is None or not respelled.is_in_capitals:
-                texts.append(text)
-        ids = iter(self._tokenizer.encode(texts))
+        every_read: list[RewordedText | None] = [None] * len(distinct)
+        every_respelled = every_read
+        if not options.as_written:
+            every_read = self._reading.read_all(distinct, language)
+        texts = [
+            segment if read is None else read.text for segment, read in zip(distinct, every_read, strict=True)
+        ]
+        if not options.as_written and self.reading_of(language).has_respelling:
+            every_respelled = [self._respell(text, language, options) for text in texts]
+        ids = self._tokenizer.encode([*texts, *(each.text for each in every_respelled if each is not None)])
+        others = iter(ids[len(distinct) :])
         encoded: dict[str, ReadSegment] = {}
-        for segment, read, respelled in found:
-            if respelled is None:
-                encoded[segment] = ReadSegment(next(ids), read)
-                continue
-            encoded[segment] = ReadSegment(
-                next(ids),
-                respelled if read is None else respelled.of_read(read),
-                None if respelled.is_in_capitals else ReadSegment(next(ids), read),
-            )
+        for segment, read, respelled, own in zip(distinct, every_read, every_respelled, ids, strict=False):
+            encoded[segment] = as_written = ReadSegment(own, read)
+            if respelled is not None:
+                encoded[segment] = ReadSegment(
+                    next(others),
+                    respelled if read is None else respelled.of_read(read),
+                    None if respelled.is_in_capitals else as_written,
+                )
         return encoded
 
     def _respell(self, text: str, language: str, options: ReadOptions) -> RewordedText | None:
         """Return another spelling of a text; None if the model may read it only as it is."""
-        if options.as_written or not self.reading_of(language).has_respelling:
-            return None
         respelled = self._respeller.respell(text, language, may_add_quote_spaces=options.may_add_quote_spaces)
         return respelled if respelled is None or respelled.is_in_capitals or options.may_choose else None

@@ -73,16 +73,19 @@ class Respeller:
             language: its language, by the model's code.
             may_add_quote_spaces: whether to insert spaces after opening quotation marks.
         """
-        capitals, is_whole = _find_capitals(segment) if _TWO_CAPITALS.search(segment) else ([], False)
+        has_capitals, has_ss = _TWO_CAPITALS.search(segment), "ss" in segment and _has_sharp_s(language)
+        may_open = may_add_quote_spaces and _ANY_OPENING.search(segment)
+        if not (has_capitals or has_ss or may_open):
+            return None
+        capitals, is_whole = _find_capitals(segment) if has_capitals else ([], False)
         is_whole = is_whole and sum(word.end - word.start for word in capitals) >= MIN_CAPITALS
         if not is_whole:
             capitals = [word for word in capitals if self._is_likely(segment[slice(*word)], language)]
-        others = self._find_ss(segment, language) if "ss" in segment and _has_sharp_s(language) else []
+        others = self._find_ss(segment, language) if has_ss else []
         text = self._respell_words(segment, sorted((*capitals, *others)), language)
         first = capitals[0].start if capitals else 0
         if capitals and (is_whole or not any(map(str.isalpha, segment[:first]))):
             text = f"{text[:first]}{segment[first]}{text[first + 1 :]}"
-        may_open = may_add_quote_spaces and _ANY_OPENING.search(text)
         spaced = _OPENING.sub(r"\g<0> ", text) if may_open else text
         if spaced == segment:
             return None
@@ -185,10 +188,8 @@ def _find_capitals(segment: str) -> tuple[list[Span], bool]:
     words: list[Span] = []
     is_whole = True
     for token in _TOKEN.finditer(segment):
-        is_lower = token[0].islower() and "ß" not in token[0]
-        if is_lower and not is_whole:  # changes nothing
-            continue
-        if is_code(token[0]):
+        changes_nothing = not (is_whole or token[0].isupper() or "ß" in token[0])
+        if changes_nothing or is_code(token[0]):
             continue
         if all(letter.isupper() for letter in token[0] if letter.isalpha() and letter != "ß"):
             words += (Span(*word.span()) for word in _WORD.finditer(segment, *token.span()))

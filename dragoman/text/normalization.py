@@ -33,8 +33,9 @@ def normalise_segment(text: str) -> str:
     No letter, sign or digit changes: fractions and full-width forms stay (NFKC would replace them). An
     invisible U+034F follows every 30 consecutive marks, so that the time is linear in the text's length.
     """
-    visible = text if _PLAIN.fullmatch(text) else _compose(text)
-    return " ".join(visible.split())
+    if _PLAIN.fullmatch(text):  # has no white space but spaces
+        return " ".join(text.split()) if "  " in text else text.strip()
+    return " ".join(_compose(text).split())
 
 
 def normalised_offsets(text: str) -> list[int]:

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 import sentencex
 
@@ -55,8 +55,7 @@ _DOTTED_ORDINALS = re.compile("bs|cs|da|de|et|fi|hr|hu|is|lb|lv|nb|nn|no|pl|sk|s
 """Matches languages that write "3rd" as "3."."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentedText:
+class SegmentedText(NamedTuple):
     """A text split into segments to translate and the gaps around them, kept verbatim."""
 
     segments: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -27,6 +27,7 @@ MAX_THREADS = 4
 _SPACE_SIGN = "\u2581"
 """SentencePiece's sign for a space; it leaves the sign in pieces that it does not know."""
 Piece = TypeVar("Piece", int, str)
+Ids = TypeVar("Ids", bound=Collection[int])
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -107,8 +108,9 @@ class Tokenizer:
         Raises:
             ValueError: an id is outside the vocabulary.
         """
-        kept = [self._whole_characters(self._check_ids(list(sequence))) for sequence in ids]
-        return self._ids.decode(kept)
+        distinct = self._check_ids(set[int]().union(*ids))
+        are_plain = self._rare_ids.isdisjoint(distinct)
+        return self._ids.decode([list(each) if are_plain else self._whole_characters(each) for each in ids])
 
     def count(self, segment: str) -> int:
         """Return the number of tokens of a segment; raise the errors of `encode`."""
@@ -156,7 +158,7 @@ class Tokenizer:
 
     def target_spans(self, ids: Sequence[int]) -> list[Span]:
         """Return the span in `decode([ids])` of each id's text, without leading white space."""
-        kept = self._whole_character_positions(self._check_ids(list(ids)))
+        kept = self._whole_character_positions(self._check_ids(ids))
         text, offsets = self._ids.decode_with_offsets([ids[position] for position in kept])
         spans = [Span(0, 0)] * len(ids)
         for position, (start, end) in zip(kept, offsets, strict=True):
@@ -179,17 +181,17 @@ class Tokenizer:
             return "\N{REPLACEMENT CHARACTER}"
         return self._ids.piece(index).replace(_SPACE_SIGN, " ")
 
-    def _whole_characters(self, ids: list[int]) -> list[int]:
+    def _whole_characters(self, ids: Sequence[int]) -> list[int]:
         if self._rare_ids.isdisjoint(ids):
-            return ids
+            return list(ids)
         return [ids[position] for position in self._whole_character_positions(ids)]
 
-    def _check_ids(self, ids: list[int]) -> list[int]:
+    def _check_ids(self, ids: Ids) -> Ids:
         if ids and not 0 <= min(ids) <= max(ids) < self.vocab_size:
             raise ValueError(f"ids {min(ids)} to {max(ids)} exceed the vocabulary of {self.vocab_size}")
         return ids
 
-    def _whole_character_positions(self, ids: list[int]) -> Sequence[int]:
+    def _whole_character_positions(self, ids: Sequence[int]) -> Sequence[int]:
         """Return the positions of the ids that become text: all but bytes that form no UTF-8 character."""
         if self._rare_ids.isdisjoint(ids):
             return range(len(ids))
