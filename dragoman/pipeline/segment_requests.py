@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain
+from threading import Lock
 
 from dragoman.decoding.constrained import constrained_beam_size
 from dragoman.decoding.options import SearchOptions
@@ -60,11 +62,10 @@ class SegmentRequests:
         self._kind = resolved.options.kind(engine.has_shortlist)
         self._begin = engine.preparer.begin(resolved.pair)
 
-    def search(self, segment: SegmentInput, receive: Receive) -> Begun:
-        """Make the request to search for a segment's translation.
+    def search(self, segment: SegmentInput, receive: Receive) -> list[Begun]:
+        """Make the requests to search for a segment's translation, by each of its readings.
 
-        If the segment can be read as it is written too, the search for that follows, and the hypotheses are
-        those of the reading that the model finds more probable.
+        The hypotheses are those of the reading that the model finds more probable.
         """
         return self._begin_readings(
             segment, self._search, lambda one: self._then_decode_forced(one, receive(one))
@@ -72,12 +73,13 @@ class SegmentRequests:
 
     def search_now(self, segment: SegmentInput, receive: Receive) -> None:
         """Search for another translation of a segment, however full the queue is."""
-        self._continue(*self.search(segment, receive))
+        for request, cached in self.search(segment, receive):
+            self._continue(request, cached)
 
     def score(
         self, segment: SegmentInput, target_ids: tuple[Sequence[int], Sequence[int]], receive: Receive
-    ) -> SegmentRequest:
-        """Make the request to score a given target, by each reading of its segment that `search` has.
+    ) -> list[SegmentRequest]:
+        """Make the requests to score a given target, by each reading of its segment that `search` has.
 
         Args:
             segment: the source.
@@ -98,28 +100,29 @@ class SegmentRequests:
             for one, ids in zip((segment, segment.as_written or segment), target_ids, strict=True)
         ]
         kind = SearchKind(1, method=Method.SCORE)
-        request, _ = self._begin_readings(
+        begun = self._begin_readings(
             segment,
             lambda one, on_done: (self._request(sources[one is not segment], kind, on_done), None),
             receive,
         )
-        return request
+        return [request for request, _ in begun]
 
-    def _begin_readings(self, segment: SegmentInput, begin: Begin, receive: Receive) -> Begun:
-        """Begin with the first reading of a segment; the better one of its readings is received."""
-        as_written, read = segment.as_written, segment.read
-        if as_written is None or read is None:
-            return begin(segment, receive(segment))
+    def _begin_readings(self, segment: SegmentInput, begin: Begin, receive: Receive) -> list[Begun]:
+        """Begin with the readings of a segment, at the same time; the better one is received."""
+        as_written = segment.as_written
+        if as_written is None:
+            return [begin(segment, receive(segment))]
+        readings, found, lock = (segment, as_written), dict[int, Outcome](), Lock()
 
-        def begin_as_written(found: list[Hypothesis]) -> None:
-            def choose(found_as_written: list[Hypothesis]) -> None:
-                advantage = _mean_logprob(found) + read.bonus - _mean_logprob(found_as_written)
-                best, hypotheses = (segment, found) if advantage > 0 else (as_written, found_as_written)
-                receive(best)(hypotheses)
+        def take(number: int, outcome: Outcome) -> None:
+            with lock:
+                found[number] = outcome
+                if len(found) < len(readings):
+                    return
+            best = _better_reading(segment, found[0], found[1])
+            receive(readings[best])(found[best])
 
-            self._continue(*begin(as_written, _if_found(receive(as_written), choose)))
-
-        return begin(segment, _if_found(receive(segment), begin_as_written))
+        return [begin(reading, partial(take, number)) for number, reading in enumerate(readings)]
 
     def _search(self, segment: SegmentInput, on_done: OnDone) -> Begun:
         """Make the request for one reading of a segment; see `search`."""
@@ -260,6 +263,15 @@ def _join_sentences(found: Sequence[Sequence[Hypothesis]], length_penalty: float
 def _needs_attention(segment: SegmentInput, options: SearchOptions) -> bool:
     """Return whether words must be aligned: for links, or to write some of them in capitals."""
     return options.return_alignment or (segment.read is not None and bool(segment.read.words))
+
+
+def _better_reading(segment: SegmentInput, found: Outcome, as_written: Outcome) -> int:
+    """Return 1 if the segment as it is written has a more probable translation; 0 else, or if it failed."""
+    if isinstance(found, Exception) or segment.read is None:
+        return 0
+    if isinstance(as_written, Exception):
+        return 1
+    return not _mean_logprob(found) + segment.read.bonus - _mean_logprob(as_written) > 0
 
 
 def _mean_logprob(found: Sequence[Hypothesis]) -> float:

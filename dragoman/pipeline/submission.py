@@ -13,7 +13,7 @@ from dragoman.pipeline.pending_translation import PendingTexts, Run, TextOutcome
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
-from dragoman.pipeline.segment_requests import Engine, Enqueue, SegmentRequests
+from dragoman.pipeline.segment_requests import Begun, Engine, Enqueue, SegmentRequests
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
@@ -98,8 +98,7 @@ class TextSubmitter:
         pending = PendingTexts(
             prepared, resolved, self._postprocessor, run or self._run, combine, requests.search_now
         )
-        missing: list[SegmentRequest] = []
-        found: list[Callable[[], object]] = []
+        begun: list[Begun] = []
         for number, text in enumerate(prepared):
             if isinstance(text, InputError):
                 if first_item is None:
@@ -110,18 +109,15 @@ class TextSubmitter:
             for index, source in enumerate(text.sources):
                 pause()
                 if isinstance(source, FinishReason):
-                    found.append(partial(pending.receiver(number, index, source), []))
+                    pending.receiver(number, index, source)([])
                     continue
-                segment, cached = requests.search(source, partial(pending.receiver, number, index))
+                readings = requests.search(source, partial(pending.receiver, number, index))
                 if request.on_token is not None:
-                    segment.on_step = self._on_step(index, request.on_token, source.read, resolved)
-                elif cached is not None:
-                    found.append(partial(segment.on_done, cached))
-                    continue
-                missing.append(segment)
-        enqueue(missing)
-        for notify in found:
-            notify()
+                    first, _ = readings[0]
+                    first.on_step = self._on_step(index, request.on_token, source.read, resolved)
+                    readings[0] = first, None
+                begun += readings
+        _begin_all(begun, enqueue)
         pending.start()
         self._cancel_with(pending.future, requests.made)
         return pending.future
@@ -154,7 +150,7 @@ class TextSubmitter:
                 resolve(future, self._postprocessor.scored((source, target), both, outcome[0]))
 
         requests = SegmentRequests(self._engine, resolved)
-        enqueue([requests.score(segment, (read_ids, target_ids), lambda read: partial(receive, read))])
+        enqueue(requests.score(segment, (read_ids, target_ids), lambda read: partial(receive, read)))
         self._cancel_with(future, requests.made)
         return future
 
@@ -183,13 +179,13 @@ class TextSubmitter:
 
         requests = SegmentRequests(self._engine, resolved)
         begun = [
-            requests.search(SegmentInput(number, list(source)), lambda segment: partial(receive, segment))
+            each
             for number, source in enumerate(sources)
+            for each in requests.search(
+                SegmentInput(number, list(source)), lambda segment: partial(receive, segment)
+            )
         ]
-        enqueue([request for request, cached in begun if cached is None])
-        for request, cached in begun:
-            if cached is not None:
-                request.on_done(cached)
+        _begin_all(begun, enqueue)
         if not sources:
             resolve(future, [])
         self._cancel_with(future, requests.made)
@@ -229,3 +225,11 @@ class TextSubmitter:
             on_token(index, to_swiss(text) if resolved.is_swiss else text)
 
         return report
+
+
+def _begin_all(begun: Sequence[Begun], enqueue: Enqueue) -> None:
+    """Schedule requests, all or none; those whose hypotheses are cached are done."""
+    enqueue([request for request, cached in begun if cached is None])
+    for request, cached in begun:
+        if cached is not None:
+            request.on_done(cached)
