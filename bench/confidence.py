@@ -22,9 +22,8 @@ from dragoman.bundle import read_bundle
 from dragoman.decoding.scoring import length_norm
 from dragoman.translator import Translator
 from dragoman.types import Translation
-from export.confidence import GOOD_CHRF, ScoredLine, add_line_arguments, read_line_pairs, score_lines
+from export.confidence import GOOD_CHRF, ScoredLine, add_line_arguments, chosen_pairs, score_lines
 from export.markdown import table
-from export.shortlist.text import evenly_spaced
 
 NUM_BINS = 10
 HIGH_CONFIDENCE = 0.8
@@ -135,14 +134,8 @@ def main() -> int:
     add_line_arguments(command.parser)
     arguments = command.parse()
     manifest = read_bundle(arguments.bundle).manifest
-    pairs = [
-        pair
-        for source, target in arguments.pairs
-        for pair in read_line_pairs(source, target, arguments.lines)
-    ]
-    most = len(pairs) if arguments.max_lines is None else arguments.max_lines
     with Translator.open(arguments.bundle) as translator:
-        lines = list(score_lines(translator, evenly_spaced(pairs, most)))
+        lines = list(score_lines(translator, chosen_pairs(arguments)))
     result = {
         "sets": [source.stem for source, _ in arguments.pairs],
         "map": None if manifest.confidence is None else asdict(manifest.confidence),

@@ -6,16 +6,15 @@ A word of two or more known words, as German writes them, with `s` between them 
 with a capital count like others, those with a digit do not. Needs no reference translation.
 """
 
-import lzma
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from functools import partial
 from pathlib import Path
-from typing import IO
 
 from bench.command import Command, show
-from dragoman import DecodingOptions, Translation, Translator
+from bench.trials import translations
+from dragoman import Translator
+from export.compression import read_lines
 
 _WORD = re.compile(r"[^\W\d_]+")
 _MIN_PART = 4
@@ -36,12 +35,8 @@ def read_known(files: Iterable[Path], column: int) -> set[str]:
     """Return the words that occur in one column of text files, but for rare ones; `.xz` is unpacked."""
     times: Counter[str] = Counter()
     for path in files:
-        reads: partial[IO[str]] = partial(
-            lzma.open if path.suffix == ".xz" else open, path, "rt", encoding="utf-8"
-        )
-        with reads() as lines:
-            for line in lines:
-                times.update(words_of(line.rstrip("\n").split("\t")[column]))
+        for line in read_lines(path, OSError):
+            times.update(words_of(line.split("\t")[column]))
     return {word for word, count in times.items() if count >= _MIN_TIMES}
 
 
@@ -84,10 +79,7 @@ def main() -> None:
     sources = arguments.sources.read_text("utf-8").splitlines()
     num_words, found = 0, list[str]()
     with Translator.open(arguments.bundle) as translator:
-        for source, outcome in zip(
-            sources, translator.translate(sources, DecodingOptions(beam_size=4)), strict=True
-        ):
-            translation = outcome.text if isinstance(outcome, Translation) else ""
+        for source, translation in zip(sources, translations(translator, sources, beam_size=4), strict=True):
             num_words += sum(1 for _ in words_of(translation))
             found += invented_words(source, translation, known)
     per_thousand = round(1000 * len(found) / max(1, num_words), 2)

@@ -7,16 +7,16 @@ entry's full form alone, or with the full form itself, which may be a word of th
 that gets no more right than its absence may go. `reading.tsv` has the sentences of the families.
 """
 
-import csv
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from bench.command import Command, show
-from dragoman import Translation, Translator
+from bench.trials import Trial, read_trials, translations
+from dragoman import Translator
 from dragoman.bundle import Bundle, open_bundle
 from dragoman.loading import scheduler_options
 from dragoman.pipeline.segment_cache import SegmentCache
@@ -48,15 +48,6 @@ FRAMES: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Trial:
-    """A sentence, and the regular expression of what its translation must contain."""
-
-    name: str
-    text: str
-    expected: str
-
-
 def entry_trials(translator: Translator, tables: Mapping[str, Any]) -> Iterator[Trial]:
     """Yield the sentences of the entries; those whose full form has no translation are left out."""
     for code, table in tables.items():
@@ -65,20 +56,12 @@ def entry_trials(translator: Translator, tables: Mapping[str, Any]) -> Iterator[
             for section in SECTIONS
             for entry, full in table.get(section, {}).items()
         ]
-        alone = translator.translate([full for _, _, full in rows])
-        for (section, entry, full), outcome in zip(rows, alone, strict=True):
-            own = outcome.text if isinstance(outcome, Translation) else ""
+        alone = translations(translator, [full for _, _, full in rows])
+        for (section, entry, full), own in zip(rows, alone, strict=True):
             stems = {re.escape(word[:_STEM_LETTERS]) for word in _WORD.findall(f"{own} {full}")}
+            expected = f"(?i){'|'.join(sorted(stems))}"
             for frame in FRAMES[code][section] if stems else ():
-                yield Trial(f"{section}: {entry}", frame.format(entry), "(?i)" + "|".join(sorted(stems)))
-
-
-def family_trials(languages: Sequence[str]) -> Iterator[Trial]:
-    """Yield the sentences of the families."""
-    with FAMILIES.open(encoding="utf-8", newline="") as lines:
-        for family, language, text, expected in csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE):
-            if language in languages:
-                yield Trial(family, text, expected)
+                yield Trial(f"{section}: {entry}", code, frame.format(entry), expected)
 
 
 def open_as_written(bundle: Bundle) -> Translator:
@@ -89,20 +72,15 @@ def open_as_written(bundle: Bundle) -> Translator:
     return Translator(plain, session, scheduler_options(session, None, QUEUE_SIZE), SegmentCache(0))
 
 
-def translations(translator: Translator, trials: Sequence[Trial]) -> list[str]:
-    """Return the translation of each sentence as shipped."""
-    found = translator.translate([trial.text for trial in trials])
-    return [outcome.text if isinstance(outcome, Translation) else "" for outcome in found]
-
-
 def main() -> None:
     command = Command("reading", __doc__, {"bundle": Path})
     arguments = command.parse()
     bundle = open_bundle(arguments.bundle)
     tables = tomllib.loads(bundle.file(READING_FILE).read_text("utf-8"))
     with Translator.open(arguments.bundle) as read, open_as_written(bundle) as plain:
-        trials = [*family_trials([*tables]), *entry_trials(plain, tables)]
-        both = zip(trials, translations(read, trials), translations(plain, trials), strict=True)
+        trials = [*read_trials(FAMILIES, tables), *entry_trials(plain, tables)]
+        texts = [trial.text for trial in trials]
+        both = zip(trials, translations(read, texts), translations(plain, texts), strict=True)
         rows: dict[str, dict[str, Any]] = {}
         for trial, with_it, without in both:
             row = rows.setdefault(

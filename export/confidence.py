@@ -54,22 +54,18 @@ def main() -> int:
     """Run the command. Exit status 0: the map is written; 1: rejected, unchanged; 2: wrong arguments."""
     arguments = _parser().parse_args()
     try:
-        _calibrate(arguments.bundle, arguments.pairs, arguments.lines, arguments.max_lines)
+        _calibrate(arguments.bundle, chosen_pairs(arguments))
     except (ExportError, DragomanError) as error:
         sys.stderr.write(f"rejected: {error}\n")
         return 1
     return 0
 
 
-def _calibrate(
-    folder: Path, files: Sequence[tuple[Path, Path]], lines: LineChoice, max_lines: int | None
-) -> None:
+def _calibrate(folder: Path, pairs: Sequence[tuple[str, str]]) -> None:
     """Fit a map and write it to the manifest."""
     manifest = open_bundle(folder).manifest
-    pairs = [pair for source, target in files for pair in read_line_pairs(source, target, lines)]
     with Translator.open(folder) as translator:
-        scored = score_lines(translator, evenly_spaced(pairs, len(pairs) if max_lines is None else max_lines))
-        examples = list(make_examples(scored, manifest.decoding.length_penalty))
+        examples = list(make_examples(score_lines(translator, pairs), manifest.decoding.length_penalty))
     fitted = fit_confidence(examples)
     facts = {
         "lines": len(examples),
@@ -148,6 +144,20 @@ def add_line_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--max-lines", type=int, help="maximum lines to translate, evenly spaced; default: all"
     )
+
+
+def chosen_pairs(arguments: argparse.Namespace) -> list[tuple[str, str]]:
+    """Return the lines that the arguments of `add_line_arguments` choose, with their translations.
+
+    Raises:
+        ExportError: as `read_line_pairs` does.
+    """
+    pairs = [
+        pair
+        for source, target in arguments.pairs
+        for pair in read_line_pairs(source, target, arguments.lines)
+    ]
+    return pairs if arguments.max_lines is None else evenly_spaced(pairs, arguments.max_lines)
 
 
 def _parser() -> argparse.ArgumentParser:

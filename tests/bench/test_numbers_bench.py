@@ -7,9 +7,10 @@ from random import Random
 
 import pytest
 
-from bench.everyday import Trial, read_trials
+from bench.everyday import TRIALS, is_right
 from bench.invented import invented_words, read_known
 from bench.numbers import FRAMES, Value, ValueOutcome, draw_value, judge
+from bench.trials import Trial, read_trials
 
 
 @pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "de")])
@@ -36,16 +37,15 @@ def test_a_value_that_is_gone_was_reported_or_changed_silently() -> None:
     assert judge(value, "It costs 264333 euros.", is_reported=False) is ValueOutcome.CHANGED
 
 
-TRIALS = [trial for language in ("de", "en") for trial in read_trials(language)]
-
-
 def test_no_trial_is_right_without_a_translation() -> None:
-    assert TRIALS
-    assert [trial for trial in TRIALS if trial.is_right("")] == []
+    trials = read_trials(TRIALS, ("de", "en"))
+
+    assert trials
+    assert [trial for trial in trials if is_right(trial, "")] == []
 
 
 @pytest.mark.parametrize(
-    ("name", "expected", "translation", "is_right"),
+    ("name", "expected", "translation", "has_it"),
     [
         ("nouns", "pot|saucepan", "Where's the pot?", True),
         ("nouns", "pot|saucepan", "Where's the spot?", False),
@@ -62,9 +62,9 @@ def test_no_trial_is_right_without_a_translation() -> None:
     ],
 )
 def test_a_translation_is_right_if_it_has_what_is_expected(
-    name: str, expected: str, translation: str, *, is_right: bool
+    name: str, expected: str, translation: str, *, has_it: bool
 ) -> None:
-    assert Trial(name, "de", "Sit down. Are you tired?", expected).is_right(translation) is is_right
+    assert is_right(Trial(name, "de", "Sit down. Are you tired?", expected), translation) is has_it
 
 
 KNOWN = {"haus", "tür", "schlüssel", "arbeit", "zimmer", "der", "die"}
