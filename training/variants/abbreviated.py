@@ -90,7 +90,7 @@ def _short_form(match: re.Match[str], known: _Abbreviations, rng: Random) -> str
 def word_at_end(rng: Random) -> Bilingual:
     """Make two sentences, of which the first one ends in a word or name that looks like an abbreviation."""
     first, second = rng.choice(_ENDINGS), rng.choice(_FOLLOWING)
-    return Bilingual(f"{first.german} {second.german}", f"{first.english} {second.english}")
+    return first + " " + second
 
 
 @lru_cache(4)

@@ -24,6 +24,11 @@ class Bilingual:
     def alike(cls, text: str) -> "Bilingual":
         return cls(text, text)
 
+    def __add__(self, other: "Bilingual | str") -> "Bilingual":
+        """Append a text, or what is the same in both languages."""
+        after = Bilingual.alike(other) if isinstance(other, str) else other
+        return Bilingual(self.german + after.german, self.english + after.english)
+
     def to_pair(self, source_language: str) -> TextPair:
         if source_language == GERMAN:
             return TextPair(self.german, self.english)
@@ -88,15 +93,13 @@ def repeated_digits(rng: Random, count: int) -> str:
 def counted(rng: Random) -> Bilingual:
     """Make a number with a plural noun; the number is never one, which needs other forms."""
     number = rng.choice((_small, _small, _separated, _fraction))(rng)
-    thing = rng.choice(_COUNTED)
-    return Bilingual(f"{number.german} {thing.german}", f"{number.english} {thing.english}")
+    return number + " " + rng.choice(_COUNTED)
 
 
 def measure(rng: Random) -> Bilingual:
     """Make a number with the symbol of a unit."""
     number, unit = any_number(rng), rng.choice(UNITS)
-    space = rng.choice((" ", " ", " ", ""))
-    return Bilingual(f"{number.german}{space}{unit}", f"{number.english}{space}{unit}")
+    return number + rng.choice((" ", " ", " ", "")) + unit
 
 
 def percentage(rng: Random) -> Bilingual:
@@ -114,8 +117,8 @@ def price(rng: Random) -> Bilingual:
         rng,
         (
             (6, Bilingual(f"{amount.german} {sign}", f"{sign}{amount.english}")),
-            (1, Bilingual(f"{amount.german} {code}", f"{amount.english} {code}")),
-            (1, Bilingual(f"{code} {amount.german}", f"{code} {amount.english}")),
+            (1, amount + f" {code}"),
+            (1, Bilingual.alike(f"{code} ") + amount),
         ),
     )
 
@@ -233,8 +236,7 @@ def _cents(rng: Random) -> Bilingual:
 
 
 def _signed(rng: Random) -> Bilingual:
-    sign, number = rng.choice("-+-"), rng.choice((_small, _fraction))(rng)
-    return Bilingual(sign + number.german, sign + number.english)
+    return Bilingual.alike(rng.choice("-+-")) + rng.choice((_small, _fraction))(rng)
 
 
 _NUMBERS: Weighted[Maker[Bilingual]] = (

@@ -7,7 +7,7 @@ no inflection depends on them.
 import re
 from random import Random
 
-from training.variants.dates import WEEKDAYS, day, day_and_month, full_date, in_figures, weekday_and_date
+from training.variants import dates
 from training.variants.drawing import Maker, Weighted, pick
 from training.variants.formats import (
     Bilingual,
@@ -47,6 +47,7 @@ from training.variants.verbatim import (
 INTERFACE = bilingual_list("interface")
 """Buttons, labels and headings."""
 TEMPLATES = bilingual_list("templates")
+SEASONS = bilingual_list("seasons")
 
 _SLOT = re.compile("⟨([a-z_]+)⟩")
 _PLACEHOLDERS: Weighted[Maker[str]] = ((5, brace_placeholder), (3, percent_placeholder), (1, variable))
@@ -97,10 +98,11 @@ def _alike(maker: Maker[str]) -> Maker[Bilingual]:
 
 
 _AMOUNTS = (any_number, below_zero, counted, large_count, ordinal, percentage, price, small_price)
-_MOMENTS = (clock, day_and_month, full_date, in_figures, moment, time, weekday_and_date)
+_TIMES = (clock, moment, time)
+_DATES = (dates.day_and_month, dates.full_date, dates.in_figures, dates.weekday_and_date)
 _NAMES = (first_name, full_name, product, street, street_address)
 SLOTS: dict[str, Maker[Bilingual]] = {
-    **{maker.__name__: maker for maker in (*_AMOUNTS, *_MOMENTS, town_in_both)},
+    **{maker.__name__: maker for maker in (*_AMOUNTS, *_TIMES, *_DATES, town_in_both)},
     **{maker.__name__: _alike(maker) for maker in _NAMES},
     **{name: _alike(maker) for name, maker in KINDS.items()},
     "person": person,
@@ -109,8 +111,11 @@ SLOTS: dict[str, Maker[Bilingual]] = {
     "marked": _alike(_marked),
     "number": _alike(lambda rng: str(rng.randint(1, 999))),
     "few": _alike(lambda rng: str(rng.randint(2, 90))),
-    "year": _alike(lambda rng: str(day(rng).year)),
-    "weekday": lambda rng: rng.choice(WEEKDAYS),
+    "year": _alike(lambda rng: str(dates.day(rng).year)),
+    "decade": _alike(lambda rng: str(dates.day(rng).year // 10 * 10)),
+    "weekday": lambda rng: rng.choice(dates.WEEKDAYS),
+    "month": lambda rng: rng.choice(dates.MONTHS),
+    "season": lambda rng: rng.choice(SEASONS),
     "button": lambda rng: rng.choice(INTERFACE),
 }
 """Makers of fillings by the name of their slot, most of which are called as the function is."""

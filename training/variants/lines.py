@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from random import Random
 
 from training.corpus import TextPair
+from training.variants import dates
 from training.variants.abbreviated import word_at_end
-from training.variants.dates import any_date
 from training.variants.drawing import Maker, Weighted, pick, stream
 from training.variants.formats import (
     Bilingual,
@@ -19,13 +19,15 @@ from training.variants.formats import (
     price,
     time,
 )
-from training.variants.frames import INTERFACE, fill_template
+from training.variants.frames import INTERFACE, fill_slots, fill_template
 from training.variants.verbatim import ALONE
 
 PHRASES = bilingual_list("phrases")
 """Spoken phrases; an exclamation mark or a full stop may follow."""
 DICTIONARY = bilingual_list("dictionary")
 """Words in their dictionary form; not only nouns."""
+
+DATE_PHRASES = bilingual_list("date_phrases")
 
 
 def generated_pairs(count: int, seed: int, source_language: str) -> Iterator[TextPair]:
@@ -48,16 +50,27 @@ def word_alone(rng: Random) -> Bilingual:
     kind = rng.randrange(3)
     if kind == 0:
         line, mark = rng.choice(INTERFACE), rng.choice(("", "", "", ":"))
-        return _with_mark(line, mark) if line.german[-1].isalpha() else line
+        return line + mark if line.german[-1].isalpha() else line
     if kind == 1:
-        return _with_mark(rng.choice(PHRASES), rng.choice(("", "", "!", ".")))
+        return rng.choice(PHRASES) + rng.choice(("", "", "!", "."))
     return rng.choice(DICTIONARY)
 
 
-def _with_mark(line: Bilingual, mark: str) -> Bilingual:
-    return Bilingual(line.german + mark, line.english + mark)
+def any_date(rng: Random) -> Bilingual:
+    """Make a date, a part of one or a range of dates."""
+    return pick(rng, _DATES)(rng)
 
 
+_DATES: Weighted[Maker[Bilingual]] = (
+    (4, dates.full_date),
+    (2, dates.day_and_month),
+    (2, dates.weekday_and_date),
+    (2, lambda rng: rng.choice(dates.MONTHS) + f" {dates.day(rng).year}"),
+    (3, dates.in_figures),
+    (2, lambda rng: rng.choice((*dates.WEEKDAYS, *dates.MONTHS))),
+    (3, lambda rng: fill_slots(rng.choice(DATE_PHRASES), rng)),
+    (1, dates.span),
+)
 _KINDS: Weighted[Maker[Bilingual]] = (
     (9, fill_template),
     (3, thing_alone),
