@@ -9,8 +9,9 @@ from typing import Generic, TypeVar
 from dragoman.errors import InputError
 from dragoman.pipeline.assembly import SegmentOutput, TextAssembly
 from dragoman.pipeline.postprocessing import FoundSegment, Postprocessor
-from dragoman.pipeline.preparation import Input, PreparedText, SegmentInput
+from dragoman.pipeline.preparation import PreparedText
 from dragoman.pipeline.resolution import ResolvedRequest
+from dragoman.pipeline.segment_input import Input, SegmentInput
 from dragoman.pipeline.segment_requests import Receive
 from dragoman.scheduling.segment_request import Outcome
 from dragoman.text.address import prevailing_form

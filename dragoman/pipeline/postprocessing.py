@@ -11,8 +11,9 @@ from dragoman.confidence import ConfidenceMap
 from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
-from dragoman.pipeline.preparation import IdsAround, Input, PreparedText, SegmentInput
+from dragoman.pipeline.preparation import PreparedText
 from dragoman.pipeline.resolution import ResolvedRequest
+from dragoman.pipeline.segment_input import IdsAround, Input, SegmentInput
 from dragoman.pipeline.word_alignment import link_words
 from dragoman.reading.read_text import RewordedText, find_quote_spaces, without_quote_spaces
 from dragoman.reading.reader import Reader

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
 from dragoman.decoding.options import DecodingOptions, SearchOptions
 from dragoman.decoding.strategy import TargetLimits
@@ -10,17 +10,16 @@ from dragoman.errors import InputError
 from dragoman.languages import Languages
 from dragoman.manifest import ModelLimits
 from dragoman.pipeline.engine_request import DEFAULT_DECODING
+from dragoman.pipeline.neighbours import after_context, join_neighbours, last_sentence
 from dragoman.pipeline.pacing import never_pause
-from dragoman.pipeline.terminology import SegmentTerms, TermFinder
-from dragoman.reading.read_text import RewordedText
+from dragoman.pipeline.segment_input import IdsAround, Input, SegmentInput
+from dragoman.pipeline.terminology import TermFinder
 from dragoman.reading.reader import Ids, Reader, ReadOptions, ReadSegment
-from dragoman.reading.reading_file import LanguageReading
 from dragoman.text.address import may_address
 from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
 from dragoman.text.validation import check_text
-from dragoman.types import FinishReason, Pair, Span
+from dragoman.types import FinishReason, Pair
 
-IdsAround = tuple[tuple[int, ...], tuple[int, ...]]
 UNSUPPORTED_FROM = 0.5
 """Minimum share of unknown letters for which a segment is not translated. A vocabulary lacks nearly all
 letters of a script that it was not trained on; foreign names in a sentence stay below the limit."""
@@ -30,51 +29,6 @@ MAX_CACHED_LIMITS = 1024
 """Number of limits of targets that are kept, by the length of their sources."""
 ENCODED_TOGETHER = 128
 """Maximum segments that are encoded between two calls of `pause`: they take a few milliseconds."""
-
-
-class SegmentInput(NamedTuple):
-    """A segment to search for."""
-
-    number: int
-    """Position of its first sentence among the searched sentences of its text."""
-    ids: Ids
-    has_replacement: bool = False
-    """Whether it contains U+FFFD, the replacement character."""
-    terms: SegmentTerms | None = None
-    """Terms that its translation must contain."""
-    spans: tuple[Span, ...] | None = None
-    """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
-    read: RewordedText | None = None
-    """What the model reads; None for the segment."""
-    as_written: "SegmentInput | None" = None
-    """The same as written, if the better translation of the two is to be chosen."""
-    around: IdsAround = ((), ())
-    """Ids before and after those of the segment."""
-    sentences: tuple["SegmentInput", ...] = ()
-    """Its sentences, if they are several: each is translated alone if a translation of all has lost one."""
-
-    @property
-    def has_quote_spaces(self) -> bool:
-        """Whether the model may read spaces after quotation marks that the segment does not have there."""
-        return self.spans is not None or (self.read is not None and self.read.has_quote_spaces)
-
-    def text(self, segment: str) -> str:
-        """Return the text that the model reads for the segment."""
-        return segment if self.read is None else self.read.text
-
-    def with_control(self, control: int) -> "SegmentInput":
-        """Return the same with a control id before the segment's own ids."""
-        before, after = self.around
-        return self._replace(
-            ids=[*before, control, *self.ids[len(before) :]],
-            around=((*before, control), after),
-            as_written=None if self.as_written is None else self.as_written.with_control(control),
-            sentences=tuple(sentence.with_control(control) for sentence in self.sentences),
-        )
-
-
-Input = SegmentInput | FinishReason
-"""The input of a segment, or the reason why it is copied instead."""
 
 
 class PreparedText(NamedTuple):
@@ -125,6 +79,7 @@ class Preparer:
         is_sentence = options.target_prefix != "" or options.max_length is not None
         group_tokens = 0 if is_sentence else self._reader.reading_of(pair.source).group_tokens
         read = _ReadSegments(self._reader, pair.source, how, group_tokens)
+        before = last_sentence(options.context, pair.source) if group_tokens else ""
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
             sentence
@@ -150,7 +105,7 @@ class Preparer:
             try:
                 if isinstance(document, InputError):
                     raise document
-                prepared.append(self._prepare(document, read, sum(map(len, around)), input_of, pause))
+                prepared.append(self._prepare(document, before, read, sum(map(len, around)), input_of, pause))
             except InputError as error:
                 item = None if first_item is None else first_item + index
                 prepared.append(InputError(error.field, error.problem, item))
@@ -159,6 +114,7 @@ class Preparer:
     def _prepare(
         self,
         document: SegmentedText,
+        before: str,
         read: "_ReadSegments",
         num_around: int,
         input_of: Callable[[str, int], Input],
@@ -168,6 +124,7 @@ class Preparer:
 
         Args:
             document: the text's sentences.
+            before: the sentence before the text; empty if it has none.
             read: what the model reads for them.
             num_around: number of ids that their languages and controls add.
             input_of: returns the input of a segment at a position among those that are searched for.
@@ -184,9 +141,12 @@ class Preparer:
         for sentence in document.segments:
             sources.append(input_of(sentence, num_searched))
             num_searched += isinstance(sources[-1], SegmentInput)
-        if read.group_tokens and len(sources) > 1:
-            reading = self._reader.reading_of(read.language)
-            document, sources = _join_neighbours(document, sources, reading, input_of)
+        if read.group_tokens and sources:
+            reading, sentence = self._reader.reading_of(read.language), document.segments[0]
+            document, sources = join_neighbours(document, sources, reading, input_of)
+            if before and not document.gaps[0] and reading.needs_context(sentence):
+                joined = input_of(f"{before} {document.segments[0]}", 0)
+                sources[0] = after_context(sources[0], reading, joined)
         return PreparedText(document, sources)
 
     def prepare_one(self, segment: str, pair: Pair, field: str) -> SegmentInput:
@@ -334,46 +294,6 @@ def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedTex
     except InputError as error:
         return error
     return segment(text, language, options.splitting)
-
-
-def _join_neighbours(
-    document: SegmentedText,
-    sources: Sequence[Input],
-    reading: LanguageReading,
-    input_of: Callable[[str, int], Input],
-) -> tuple[SegmentedText, list[Input]]:
-    """Return a text with each short sentence that needs context in one segment with the one before.
-
-    Args:
-        document: the text's sentences.
-        sources: the input of each.
-        reading: says which sentences, and how long a segment may be.
-        input_of: returns the input of a segment at a position.
-    """
-    segments: list[str] = []
-    gaps: list[str] = []
-    inputs: list[Input] = []
-    for sentence, source, gap in zip(document.segments, sources, document.gaps, strict=False):
-        before = inputs[-1] if inputs and gap == " " and reading.needs_context(sentence) else None
-        if _fits(before, reading) and _fits(source, reading):
-            both = f"{segments[-1]}{gap}{sentence}"
-            joined = input_of(both, before.number)
-            if _fits(joined, reading):
-                segments[-1] = both
-                inputs[-1] = joined._replace(sentences=(*(before.sentences or (before,)), source))
-                continue
-        segments.append(sentence)
-        gaps.append(gap)
-        inputs.append(source)
-    return SegmentedText(tuple(segments), (*gaps, document.gaps[-1])), inputs
-
-
-def _fits(source: Input | None, reading: LanguageReading) -> TypeGuard[SegmentInput]:
-    """Return whether a segment may be part of a group: no word is respelled, and it has few tokens."""
-    if not isinstance(source, SegmentInput) or source.as_written is not None:
-        return False
-    is_in_capitals = source.read is not None and source.read.is_in_capitals
-    return not is_in_capitals and len(source.ids) - sum(map(len, source.around)) <= reading.group_tokens
 
 
 def _join_ids(pieces: Ids, around: IdsAround) -> Ids:

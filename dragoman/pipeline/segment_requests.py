@@ -1,5 +1,6 @@
 """Make the scheduler's requests for a text's segments."""
 
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,9 +13,10 @@ from dragoman.decoding.sampling import segment_seed
 from dragoman.decoding.scoring import normalised_score, text_score
 from dragoman.decoding.strategy import Source
 from dragoman.pipeline.assembly import joint_finish_reason
-from dragoman.pipeline.preparation import Preparer, SegmentInput
+from dragoman.pipeline.preparation import Preparer
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_cache import SegmentCache
+from dragoman.pipeline.segment_input import SegmentInput
 from dragoman.pipeline.terminology import SegmentTerms
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
 from dragoman.text.segmentation import segment as split_text
@@ -126,6 +128,10 @@ class SegmentRequests:
 
     def _search(self, segment: SegmentInput, on_done: OnDone) -> Begun:
         """Make the request for one reading of a segment; see `search`."""
+        if segment.after_context is not None and segment.terms is None and not self._needs_reading(segment):
+            return self._find_or_request(
+                self._source(segment.after_context), self._kind, self._then_cut_context(segment, on_done)
+            )
         source, beam_size = self._source(segment), self._kind.beam_size
         if segment.sentences:
             on_done = self._then_search_sentences(segment.sentences, on_done)
@@ -209,15 +215,51 @@ class SegmentRequests:
 
         return _if_found(on_done, check)
 
+    def _then_cut_context(self, segment: SegmentInput, on_done: OnDone) -> OnDone:
+        """Return a receiver of hypotheses of a segment and the sentence before it, which passes on its own.
+
+        Where one of them has other than as many sentences, the segment is searched for alone.
+        """
+        num_sentences = 1 + max(1, len(segment.sentences))
+
+        def cut(hypotheses: list[Hypothesis]) -> None:
+            own = [self._without_first_sentence(one, num_sentences) for one in hypotheses]
+            found = [one for one in own if one is not None]
+            if len(found) == len(hypotheses):
+                on_done(found)
+            else:
+                self._continue(*self._search(segment._replace(after_context=None), on_done))
+
+        return _if_found(on_done, cut)
+
+    def _without_first_sentence(self, found: Hypothesis, num_sentences: int) -> Hypothesis | None:
+        """Return a target without its first sentence, as probable a token; None if it has more or fewer."""
+        decode, ids = self._engine.decode, found.ids
+        document = split_text(decode(ids), self._resolved.pair.target)
+        if found.finish_reason is FinishReason.LENGTH or len(document.segments) != num_sentences:
+            return None
+        end = len(document.gaps[0] + document.segments[0])
+        num_cut = bisect_left(
+            range(len(found.ids)), end, key=lambda n: len(self._engine.decode(found.ids[:n]))
+        )
+        num_tokens = found.num_tokens - num_cut
+        logprob = found.logprob * num_tokens / found.num_tokens
+        score = normalised_score(logprob, num_tokens, self._options.length_penalty)
+        return Hypothesis(ids[num_cut:], logprob, num_tokens, score, found.finish_reason)
+
     def _has_sentences(self, found: Hypothesis, number: int) -> bool:
         """Return whether a target ends, and has a number of sentences or more."""
         sentences = split_text(self._engine.decode(found.ids), self._resolved.pair.target).segments
         return found.finish_reason is not FinishReason.LENGTH and len(sentences) >= number
 
+    def _needs_reading(self, segment: SegmentInput) -> bool:
+        """Return whether attention or tokens of the best hypothesis are needed."""
+        return self._options.return_tokens or _needs_attention(segment, self._options)
+
     def _then_decode_forced(self, segment: SegmentInput, on_done: OnDone) -> OnDone:
         """Return a receiver of hypotheses that adds what is needed of the best one's attention and tokens."""
         options = self._options
-        if not (options.return_tokens or _needs_attention(segment, options)):
+        if not self._needs_reading(segment):
             return on_done
         kind = SearchKind(1, method=Method.SCORE if options.return_tokens else Method.ALIGN)
 

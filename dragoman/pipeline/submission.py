@@ -11,8 +11,8 @@ from dragoman.forking import renew_after_fork
 from dragoman.pipeline.pacing import never_pause
 from dragoman.pipeline.pending_translation import PendingTexts, Run, TextOutcome, resolve
 from dragoman.pipeline.postprocessing import Postprocessor
-from dragoman.pipeline.preparation import SegmentInput
 from dragoman.pipeline.resolution import ResolvedRequest
+from dragoman.pipeline.segment_input import SegmentInput
 from dragoman.pipeline.segment_requests import Begun, Engine, Enqueue, SegmentRequests
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.respelling import Respeller

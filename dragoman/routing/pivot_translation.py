@@ -89,8 +89,13 @@ class PivotTranslation:
 
 
 def request_of_step(request: EngineRequest, route: Route, number: int) -> EngineRequest:
-    """Return the request for one step of a route: callbacks and some options are for the last step only."""
+    """Return the request for one step of a route: callbacks and some options are for the last step only.
+
+    The context is in the language of the first step's source.
+    """
     flow = None if request.flow is None else request.flow.at_step(number)
+    if number:
+        request = replace(request, options=replace(request.options, context=""))
     source, target = route.steps[number].pair
     if number == len(route.steps) - 1:
         return replace(request, pair=Pair(source, route.variant or target), flow=flow)

@@ -16,6 +16,7 @@ from service.text.marked_text import MarkedText
 from service.text.options import MarkupError, MarkupOptions
 from service.text.outcome import TextOutcome
 from service.text.reading import ReadText, read_markup
+from service.text.showing import ShownText
 from service.text.text_plan import Plan, plan_text
 from service.text.tokens import InlineItem
 from service.text.writing import write_markup
@@ -58,15 +59,23 @@ class PlannedText:
     _routed: RoutedTranslation | None = None
 
     def prepare(self) -> None:
-        """Set the calls of the plans."""
+        """Set the calls of the plans; a context is that of the first one."""
         if self.route is None:
             return
-        aligned = replace(self.request, options=replace(self.request.options, return_alignment=True))
+        shown = [one for plan in self.plans for one in plan.calls]
+        is_first = self._routed is None
         self.calls = [
-            EngineCall(self.route, shown.text, aligned if shown.is_aligned else self.request)
-            for plan in self.plans
-            for shown in plan.calls
+            EngineCall(self.route, one.text, self._request_of(one, has_context=is_first and not position))
+            for position, one in enumerate(shown)
         ]
+
+    def _request_of(self, shown: ShownText, *, has_context: bool) -> EngineRequest:
+        options = self.request.options
+        if not shown.is_aligned and (has_context or not options.context):
+            return self.request
+        context = options.context if has_context else ""
+        is_aligned = shown.is_aligned or options.return_alignment
+        return replace(self.request, options=replace(options, context=context, return_alignment=is_aligned))
 
     @property
     def problem(self) -> str | None:

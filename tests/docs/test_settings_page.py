@@ -55,7 +55,7 @@ def test_the_page_names_the_settings_that_are_options() -> None:
     assert command.callback is not None
     options = [*inspect.signature(command.callback).parameters]
     listed = PAGE.partition("an option of `dragoman serve` (")[2].partition(")")[0]
-    named = [name.removesuffix("_s") for name in re.findall(r"`(\w+)`", listed)]
+    named = re.findall(r"`(\w+)`", listed)
 
     assert [*named, "config"] == options
 

@@ -5,7 +5,8 @@ import pytest
 from dragoman.bundle import open_bundle
 from dragoman.errors import InputError
 from dragoman.loading import open_tokenizers
-from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
+from dragoman.pipeline.preparation import PreparedText, Preparer
+from dragoman.pipeline.segment_input import SegmentInput
 from dragoman.reading.reader import Reader
 from dragoman.types import Pair
 from tests.paths import TINY

@@ -13,18 +13,25 @@ from hypothesis import strategies as st
 from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.decoding.options import DecodingOptions
+from dragoman.errors import InputError
+from dragoman.languages import Languages
 from dragoman.loading import open_tokenizers
-from dragoman.pipeline.engine_request import DEFAULT_DECODING
-from dragoman.pipeline.preparation import PreparedText, Preparer, SegmentInput
+from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest
+from dragoman.pipeline.preparation import PreparedText, Preparer
+from dragoman.pipeline.segment_input import SegmentInput
 from dragoman.reading.reader import Reader
 from dragoman.reading.reading_file import AS_WRITTEN, LanguageReading, Reading
+from dragoman.routing.pivot_translation import request_of_step
+from dragoman.routing.routes import Offer, Route, Step
 from dragoman.text.segmentation import segment
 from dragoman.types import Pair, Splitting
 from export.reading import write_reading
-from tests.paths import TINY
+from tests.paths import ROOT, TINY
 from tests.reading.bundled import FOLDERS
 
 PAIR = Pair("en", "de")
+NO_LANGUAGES = Languages({}, {})
+TRIALS = ROOT / "bench" / "everyday.tsv"
 GROUP_TOKENS = 12
 SENTENCES = ["It is red.", "I saw him.", "Say NO to it.", "Wait.", "12.", "But why is it so very cold today?"]
 TEXTS = st.lists(
@@ -115,6 +122,51 @@ def test_words_in_capitals_numbers_and_other_gaps_part_groups(text: str) -> None
     (grouped,) = prepared([text])
 
     assert grouped.document == segment(text, "en")
+
+
+@pytest.mark.parametrize("language", FOLDERS)
+def test_a_pronoun_is_translated_as_if_the_context_were_part_of_the_text(language: str) -> None:
+    trials = [line.split("\t") for line in TRIALS.read_text(encoding="utf8").splitlines()]
+    texts = [text for name, own, text, _ in trials if (name, own) == ("pronouns", language)]
+    with Translator.open(FOLDERS[language]) as translator:
+        for text in texts:
+            first, sentence = segment(text, language).segments
+            whole = translator.translate(text).text
+            found = translator.translate(sentence, DecodingOptions(context=f"OK! {first}"))
+
+            assert whole.endswith(f" {found.text}")
+            assert [one.source for one in found.segments] == [sentence]
+
+
+@given(text=TEXTS, before=st.sampled_from(SENTENCES), end=st.sampled_from(["", " ", "\n", " \n "]))
+def test_a_context_changes_nothing_but_what_is_read_for_a_first_sentence_on_its_line(
+    text: str, before: str, end: str
+) -> None:
+    (plain,) = prepared([text])
+    (found,) = prepared([text], DecodingOptions(context=f"Not this. {before}{end}"))
+
+    assert found.document == plain.document
+    assert [*found.sources[1:]] == [*plain.sources[1:]]
+    first = found.sources[0] if found.sources else None
+    if isinstance(first, SegmentInput) and first.after_context is not None:
+        whole = f"{before} {found.document.segments[0]}"
+        (alone,) = prepared([whole], DecodingOptions(splitting=Splitting.OFF))
+        assert isinstance(alone.sources[0], SegmentInput)
+        assert first.after_context.ids == alone.sources[0].ids
+        assert "\n" not in end
+        assert not text[0].isspace()
+
+
+def test_a_context_that_is_no_text_is_named() -> None:
+    with pytest.raises(InputError, match="context: lone surrogate"):
+        prepared(["It is red."], DecodingOptions(context="I saw \ud800."))
+
+
+def test_a_context_is_for_the_first_step_of_a_route() -> None:
+    request = EngineRequest(DecodingOptions(context="Ein Haus."))
+    route = Route((Step(Offer("a", "a", NO_LANGUAGES), PAIR), Step(Offer("b", "b", NO_LANGUAGES), PAIR)))
+
+    assert [request_of_step(request, route, number).options.context for number in (0, 1)] == ["Ein Haus.", ""]
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ from dragoman import Translator
 from dragoman.bundle import open_bundle
 from dragoman.decoding.options import DecodingOptions, Sampling
 from dragoman.loading import open_reading, open_tokenizers
-from dragoman.pipeline.preparation import Preparer, SegmentInput
+from dragoman.pipeline.preparation import Preparer
+from dragoman.pipeline.segment_input import SegmentInput
 from dragoman.reading.reader import Reader
 from dragoman.reading.reading_file import AS_WRITTEN
 from dragoman.types import Pair, Splitting

@@ -58,7 +58,8 @@ class DeepLTranslateRequest(TranslationOptionsIn):
     model_type: Literal["quality_optimized", "prefer_quality_optimized", "latency_optimized"] | None = None
     """`latency_optimized`: greedy search. Others: the model's own beam."""
     context: str = ""
-    """No effect: each text is translated on its own."""
+    """Text before each text, which is not translated. Where the model reads short neighbours together, the
+    first sentence, if it has a pronoun, is read with the last one of the context."""
     show_billed_characters: Flag = False
     """Whether the response has the number of charged characters."""
     tag_handling: MarkupLanguage | None = None

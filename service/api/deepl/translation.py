@@ -63,6 +63,7 @@ def read_request(
         options=TranslationOptions(
             DecodingOptions(
                 beam_size=GREEDY if sent.model_type == LATENCY else None,
+                context=sent.context,
                 splitting=_splitting(sent),
                 formality=FORMALITIES[sent.formality],
                 return_scores=False,

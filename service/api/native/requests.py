@@ -140,6 +140,9 @@ class TranslateRequest(StrictRequest):
     )
     """Beginning of the translation: part of a line, without control characters. If the text has several
     segments, it applies to the first. Its characters are counted like those of the texts."""
+    context: str = DEFAULTS.context
+    """Text before each text, which is neither translated nor counted. Where the model reads short neighbours
+    together, a first sentence with a pronoun is read with the last one of the context."""
     splitting: Splitting = Field(DEFAULTS.splitting, strict=False)
     """Splitting of texts into segments. `sentences`: at line breaks and sentence ends. `no_newlines`: at
     sentence ends only. `off`: nowhere. Segments that are too long are always split."""

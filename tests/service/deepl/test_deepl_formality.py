@@ -44,6 +44,20 @@ def test_a_formality_chooses_the_form_of_address_in_texts_and_documents(
         assert word in text.replace("?", " ").split()
 
 
+@pytest.mark.parametrize(
+    ("context", "expected"),
+    [("Wir haben einen Garten.", "It is small.\nHe is small."), ("", "He is small.\nHe is small.")],
+)
+def test_a_context_says_what_a_pronoun_of_the_first_line_stands_for(
+    client: deepl.DeepLClient, context: str, expected: str
+) -> None:
+    text = "Er ist klein.\nEr ist klein."
+
+    found = client.translate_text(text, context=context, source_lang="DE", target_lang="EN-GB")
+
+    assert str(found) == expected
+
+
 def test_the_list_of_targets_says_which_support_formality(client: deepl.DeepLClient) -> None:
     listed = {each.code: each.supports_formality for each in client.get_target_languages()}
 
