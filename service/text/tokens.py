@@ -60,10 +60,12 @@ class InlineItem:
         return first, last
 
 
-_NOTE_TAG = re.compile(r"</?(?:a|b|i|span|sup)\b", re.IGNORECASE)
+_NOTE_TAG = re.compile(r"</?(?:a|b|i|span|su[bp])\b", re.IGNORECASE)
 _MAX_OF_NOTE = 8
 """Tags and texts of a reference to a note, at most."""
 _NOTE = re.compile(r"\s*[\[(]?(?:\d{1,3}(?:[,;\u2013-]\s?\d{1,3}){0,5}|[^\W\d_]|[*†‡§®©™]{1,3})[\])]?\s*")
+_NO_UNIT = re.compile(r"\d\s*[,;\u2013-]\s*\d|[*†‡§®©™\[(]|<a\b", re.IGNORECASE)
+"""What no raised part of a unit, a power or a word has: a list, a sign, a bracket, a link."""
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|\w[.,:;!?)\"“”»«])\Z")
 
 
@@ -90,13 +92,14 @@ def join_notes(items: Sequence[InlineItem]) -> list[InlineItem]:
 def _is_note(items: Sequence[InlineItem], before: str) -> bool:
     tags = [item.raw for item in items if item.kind is not TokenKind.TEXT]
     text = "".join(item.text for item in items if item.kind is TokenKind.TEXT)
-    is_raised = any(tag[1:4].lower() == "sup" for tag in tags) and all(map(_NOTE_TAG.match, tags))
-    return is_raised and refers_to_note(text, before)
+    is_raised = any(tag[1:4].lower() in {"sub", "sup"} for tag in tags) and all(map(_NOTE_TAG.match, tags))
+    return is_raised and refers_to_note(text, before, "".join(tags))
 
 
-def refers_to_note(raised: str, before: str) -> bool:
+def refers_to_note(raised: str, before: str, tags: str = "") -> bool:
     """Return whether raised text refers to a note, after a word or a sentence."""
-    return _NOTE.fullmatch(raised) is not None and _NOTED.search(before) is not None
+    is_after_word = _NOTED.search(before) or (_NO_UNIT.search(tags + raised) and before[-1:].isalnum())
+    return _NOTE.fullmatch(raised) is not None and bool(is_after_word)
 
 
 def _with_positions(items: Sequence[InlineItem], positions: Sequence[int]) -> list[InlineItem]:

@@ -23,7 +23,7 @@ def is_of_names(signs: str) -> bool:
     """Whether signs are no emphasis of words, as `{++`, and no brackets of a sentence, as `([`."""
     if signs[0] in OPENING:
         is_emphasis = signs[1] == signs[-1] and signs[1] in EMPHASIS
-        return not is_emphasis and (signs[0] in "{<" or signs[1] in SIGILS)
+        return not is_emphasis and (signs[0] in "{<" or signs[1] in SIGILS or signs[0] == signs[1])
     return signs[0] in SIGILS or (signs[0] in EMPHASIS and signs[1] in SIGILS)
 
 
@@ -70,6 +70,9 @@ def test_names_between_random_signs_and_their_mirror_come_back(
 @example("Wir", "sehr", "nicht", ("{% b %}", "{% endb %}"))
 @example("Wir", "sehr", "nicht", ("\\emph{", "}"))
 @example("Wir", "sehr", "nicht", ("{++", "++}"))
+@example("Wir", "nicht", "die", ("{--", "--}"))
+@example("Wir", "sehr", "nicht", ("[", ']({{ a.b }} "t")'))
+@example("Wir", "sehr", "nicht", ("[", "](<%= a %>)"))
 @example("Wir", "sehr", "nicht", ("[", "](https://a.example/b)"))
 def test_tags_of_any_name_go_around_the_words_that_b_goes_around(
     before: str, within: str, after: str, tag: tuple[str, str]

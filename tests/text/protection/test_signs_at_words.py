@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from html import unescape
+from itertools import product
 
 import pytest
 from hypothesis import given
@@ -20,6 +21,9 @@ CONTEXT = TextContext("de", "en")
 WORDS = st.lists(st.sampled_from(["Haus", "Leser", "sehr", "Hunde", "Winter"]), min_size=1, max_size=4).map(
     " ".join
 )
+
+
+SURE_NOTES = ["*", "®", "1,2", "[3]", '<a href="#n">3</a>']
 
 
 def shown(text: str, context: TextContext = CONTEXT) -> list[str]:
@@ -50,11 +54,18 @@ def test_signs_of_units_and_formulas_are_shown(text: str) -> None:
     assert shown(text) == [text]
 
 
-@pytest.mark.parametrize("note", ["1", "12", "a", "*", "®", "1)", "1,2", '<a href="#n">3</a>'])
-@pytest.mark.parametrize("before", ["im Jahr 1901.", "ein Haus"])
-def test_a_raised_note_parts_what_is_before_from_what_is_after(note: str, before: str) -> None:
+@pytest.mark.parametrize(
+    ("before", "note"),
+    [
+        *product(["im Jahr 1901.", "ein Haus"], ["1", "12", "a", "1)", *SURE_NOTES]),
+        *product(["im", "im Jahr 1901"], SURE_NOTES),
+    ],
+)
+@pytest.mark.parametrize("tag", ["sup", "sub"])
+def test_a_raised_note_parts_what_is_before_from_what_is_after(note: str, before: str, tag: str) -> None:
     html = parse(
-        f"<p>Es war {before}<sup>{note}</sup> Heute ist es groß.</p>", MarkupOptions(MarkupLanguage.HTML)
+        f"<p>Es war {before}<{tag}>{note}</{tag}> Heute ist es groß.</p>",
+        MarkupOptions(MarkupLanguage.HTML),
     )
     seen: list[str] = []
 
@@ -62,7 +73,7 @@ def test_a_raised_note_parts_what_is_before_from_what_is_after(note: str, before
         seen.append(text)
         return small(text)
 
-    assert f"<sup>{note}</sup>" in html.translate(engine, CONTEXT)
+    assert f"<{tag}>{note}</{tag}>" in html.translate(engine, CONTEXT)
     assert seen[0] == f"Es war {before} Heute ist es groß."
 
 
