@@ -5,19 +5,21 @@ of the front matter. Everything else stays byte for byte: code, formulas, templa
 targets and definitions of links.
 """
 
+import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from tomllib import TOMLDecodeError, loads
 from typing import IO
 
-from service.formats.entries import FileFormatError
+from service.formats.entries import Entry, FileFormatError, TargetText
 from service.formats.html import parse_html_parts
 from service.formats.inline_runs import entries_in, text_runs
 from service.formats.markdown_blocks import BlockKind, BlockParser
 from service.formats.markdown_inline import InlineParser
 from service.formats.markdown_writing import InlineWriter
 from service.formats.parts import TextFormat, TextPart, Unit, decode, encode, joined
-from service.formats.string_files import SelectedKeys, Slot
+from service.formats.string_files import SelectedKeys, Slot, join_keys
 from service.formats.yaml_strings import YamlFormat
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -38,17 +40,18 @@ class MarkdownFormat(TextFormat):
     def _parts(self, text: str) -> Iterator[TextPart]:
         front = _FRONT_MATTER.match(text)
         at = front.end() if front else text.startswith(_BYTE_ORDER_MARK)
-        yield from self._front_matter(text, front) if front and front[1] == "---" else [text[:at]]
+        yield from self._front_matter(text, front) if front else [text[:at]]
         yield from _document(text[at:], 1 + len(_LINES.findall(text[:at])))
 
     def _front_matter(self, text: str, front: re.Match[str]) -> Iterator[TextPart]:
-        """Yield the front matter; it stays as it is if it is not YAML."""
+        """Yield the front matter; it stays as it is if it is neither YAML nor TOML."""
         start, end = front.span("keys")
         yield text[:start]
         keys = SelectedKeys(self.options.columns or _KEYS)
+        read = YamlFormat(self.options).slots if front[1] == "---" else _toml_slots
         try:
-            found = list(YamlFormat(self.options).slots(front["keys"], keys))
-        except FileFormatError:
+            found = list(read(front["keys"], keys))
+        except (FileFormatError, TOMLDecodeError):
             found = []
         at = 0
         for slot in found:
@@ -58,6 +61,31 @@ class MarkdownFormat(TextFormat):
                 at = slot.end
         yield front["keys"][at:]
         yield text[end : front.end()]
+
+
+_TOML = re.compile(
+    r"^[ \t]*+(?:\[\[?(?P<table>[\w. -]++)\]\]?|(?P<key>[\w-]++)[ \t]*+=[ \t]*+"
+    r"(?P<value>\"(?!\"\")(?:[^\"\\\r\n]|\\.)*+\"|'(?!'')[^'\r\n]*+'))[ \t]*+(?:\#.*+)?\r?$",
+    re.MULTILINE,
+)
+"""A header or a key with a string of one line."""
+
+
+def _toml_slots(text: str, keys: SelectedKeys) -> Iterator[Slot]:
+    """Yield the strings of TOML under some keys. Raises TOMLDecodeError."""
+    loads(text)
+    table = ""
+    for found in _TOML.finditer(text):
+        table = found["table"] or table
+        path = join_keys(table, found["key"]) if found["key"] else ""
+        if path and keys.has(path):
+            raw = found["value"]
+            entry = Entry(loads(f"a={raw}")["a"], f"front matter, {path}")
+            yield Slot(*found.span("value"), Unit((entry,), _toml_string, raw))
+
+
+def _toml_string(texts: Sequence[TargetText]) -> str:
+    return json.dumps(texts[0].text, ensure_ascii=False)
 
 
 _LINES = re.compile(r"\r\n|\r|\n")

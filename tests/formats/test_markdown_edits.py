@@ -168,6 +168,27 @@ def test_titles_and_summaries_of_front_matter_are_texts_or_what_columns_name() -
     assert "title: 'Unser Haus: it''s'\ndescription: \"Ein Haus.: it's\"\nslug: haus" in result.decode()
 
 
-def test_front_matter_that_is_no_yaml_stays() -> None:
-    assert texts(MARKDOWN, FRONT.encode()) == ["Hund"]
-    assert texts(MARKDOWN, b"+++\ntitle = 'Haus'\n+++\nHund\n") == ["Hund"]
+TOML = """+++\r
+title = 'Haus "grün"' # ja\r
+slug = "haus"\r
+weight = 1\r
+summary = \"\"\"
+title = "nein"\"\"\"
+[params]
+title = "x"
++++
+Hund
+"""
+
+
+def test_strings_of_toml_in_front_matter_are_texts() -> None:
+    assert texts(MARKDOWN, TOML.encode()) == ['Haus "grün"', "Hund"]
+    named = MarkdownFormat(FileOptions("de", "en", ("params",)))
+    assert texts(named, TOML.encode()) == ["x", "Hund"]
+    result = rewritten(MARKDOWN, TOML.encode(), lambda entry: f"{entry.text} ö")
+    assert result.decode() == TOML.replace("'Haus \"grün\"'", r'"Haus \"grün\" ö"').replace("Hund", "Hund ö")
+
+
+@pytest.mark.parametrize("front", [FRONT, "+++\ntitle = 'Haus'\nno toml\n+++\nHund\n"])
+def test_front_matter_that_cannot_be_read_stays(front: str) -> None:
+    assert texts(MARKDOWN, front.encode()) == ["Hund"]
