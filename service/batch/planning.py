@@ -160,6 +160,7 @@ class LanguageOptions:
     beginning."""
     target: str | None
     columns: tuple[str, ...] = ()
+    join_lines: bool = False
     limits: FileLimits | None = None
     """Limits of file processing; None if files are trusted."""
     detection: str = "on"
@@ -205,7 +206,7 @@ def _plan(file_mapping: FileMapping, pair: Pair, options: LanguageOptions) -> Jo
     except FileFormatError as error:
         raise OutputProblem(str(file_mapping.target), error.problem) from error
     with input_errors(file_mapping.name):
-        file_options = FileOptions(pair.source, pair.target, options.columns, output)
+        file_options = FileOptions(pair.source, pair.target, options.columns, output, options.join_lines)
         opened = open_format(file_mapping.source.name, file_options, options.limits)
     return JobFile(file_mapping.name, file_mapping.source, file_mapping.target, opened, pair)
 

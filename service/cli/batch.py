@@ -63,6 +63,10 @@ def batch(  # noqa: PLR0913 -- the command's options
         list[str] | None,
         typer.Option(help="Column of a table by name or number, or key of JSON lines; may be repeated."),
     ] = None,
+    join_lines: Annotated[
+        bool,
+        typer.Option("--join-lines", help="Read the lines of each paragraph of plain text as one text."),
+    ] = False,
     resume: Annotated[
         bool,
         typer.Option("--resume", help="Continue a stopped run of the same command; start if there is none."),
@@ -144,9 +148,10 @@ def batch(  # noqa: PLR0913 -- the command's options
         from service.cli.translate import translate  # noqa: PLC0415 -- see below
 
         for option, value in {
-            "--column": column, "--resume": resume, "--force": force, "--untrusted": untrusted,
-            "--dry-run": dry_run, "--memory": memory, "--engine": engine is EngineKind.RAY,
-            "--on-failure": on_failure is OnFailure.EMPTY, "--review": review is not ReviewMarks.MARK,
+            "--column": column, "--join-lines": join_lines, "--resume": resume, "--force": force,
+            "--untrusted": untrusted, "--dry-run": dry_run, "--memory": memory,
+            "--engine": engine is EngineKind.RAY, "--on-failure": on_failure is OnFailure.EMPTY,
+            "--review": review is not ReviewMarks.MARK,
         }.items():  # fmt: skip
             if value:
                 raise typer.BadParameter("is for files, not for -", param_hint=option)
@@ -184,7 +189,8 @@ def batch(  # noqa: PLR0913 -- the command's options
     )
     cluster = ClusterOptions(ray_address, workers, worker_cpus) if engine is EngineKind.RAY else None
     limits = file_limits(settings) if untrusted else None
-    languages = LanguageOptions(source, target, tuple(column or ()), limits, settings.detection)
+    columns = tuple(column or ())
+    languages = LanguageOptions(source, target, columns, join_lines, limits, settings.detection)
     arguments = BatchArguments(
         tuple(inputs),
         output,

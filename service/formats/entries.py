@@ -69,6 +69,8 @@ class FileOptions:
     """Columns of tables, or keys of JSON lines, to translate; empty for the format's default."""
     output: str = ""
     """Suffix of the file to write, if the format is written as another; empty for the format's default."""
+    join_lines: bool = False
+    """Whether the lines of each paragraph of plain text are one entry, wrapped throughout or not."""
     max_bytes: int | None = None
     """Maximum bytes that a compressed file or an archive may unpack to, if less than its format allows."""
 

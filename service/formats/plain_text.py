@@ -28,31 +28,43 @@ class EncodedFormat(BytesFormat):
 
 
 class PlainTextFormat(EncodedFormat):
-    """Plain text: every non-blank line is an entry, or the lines of a wrapped paragraph are one."""
+    """Plain text: every non-blank line is an entry, or the lines of a wrapped paragraph are one.
+
+    With the option `join_lines`, the lines of every paragraph are.
+    """
 
     def parts(self, source: BinaryIO) -> Iterator[Part]:
         """Yield the parts of a file lazily."""
         width = 0
-        lines: list[Line] = []
-        for line in chain(read_lines(source), [None]):
-            if line is not None and line.text.strip() and len(lines) < _MAX_LINES:
-                lines.append(line)
-                continue
-            if _is_wrapped([one.text for one in lines], width):
-                width = max(len(one.text) for one in lines)
+        for lines in _paragraphs(read_lines(source), parts_items=self.options.join_lines):
+            is_joined = self.options.join_lines and len(lines) > 1
+            if is_joined or _is_wrapped([line.text for line in lines], width):
+                width = max(len(line.text) for line in lines)
                 yield from _paragraph_parts(lines)
             else:
-                for one in lines:
-                    yield from line_parts(one)
-            lines = []
-            if line is not None:
-                yield from line_parts(line)
+                for line in lines:
+                    yield from line_parts(line)
 
 
 _MAX_LINES = 100
 """Lines of a paragraph."""
+_ITEM = re.compile(r"\s*+(?:[-*+•\u2013]|\w{1,3}[.)])\s")
+"""Beginning of a line that is an item of a list."""
 _MIN_WIDTH, _MIN_LINES, _MIN_WORDS = 20, 3, 3
 _STOPS = (".", "!", "?", ":", ";")
+
+
+def _paragraphs(lines: Iterator[Line], *, parts_items: bool) -> Iterator[list[Line]]:
+    """Yield the lines of each paragraph, and each blank line alone. Items of lists may be paragraphs."""
+    found: list[Line] = []
+    for line in lines:
+        goes_on = bool(found and found[-1].text.strip() and line.text.strip()) and len(found) < _MAX_LINES
+        if found and not (goes_on and not (parts_items and _ITEM.match(line.text))):
+            yield found
+            found = []
+        found.append(line)
+    if found:
+        yield found
 
 
 def _is_wrapped(lines: Sequence[str], width: int) -> bool:

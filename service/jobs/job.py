@@ -49,6 +49,7 @@ class JobRequest:
     options: TranslationOptions = BATCH
     """Without terms, which are in the job's file of terms."""
     columns: tuple[str, ...] = ()
+    join_lines: bool = False
     glossary_id: str | None = None
     """Glossary that the client named; its entries at that time are in the job's file of terms."""
     memory_id: str | None = None

@@ -276,7 +276,8 @@ class JobRunner:
         self, job_request: JobRequest, source: Path, pair: Pair, stop: Event, target: Path | None = None
     ) -> JobFile:
         """Return a job's file as batch jobs have it; without a target it is only read."""
-        options = FileOptions(pair.source, pair.target, job_request.columns, job_request.output)
+        columns, output = job_request.columns, job_request.output
+        options = FileOptions(pair.source, pair.target, columns, output, job_request.join_lines)
         opened = open_format(job_request.file_name, options, self.limits, stop)
         return JobFile(job_request.file_name, source, target or source, opened, pair)
 

@@ -3,6 +3,7 @@
 
 import codecs
 import io
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -122,6 +123,15 @@ WRAPPED = "Eine lange Zeile, die\nüber zwei Zeilen geht und\nerst hier endet."
 def test_lines_that_are_wrapped_at_one_width_are_one_text(content: str, found: list[str]) -> None:
     assert texts(TEXT, content.encode()) == found
     assert rewritten(TEXT, content.encode(), own) == content.encode()
+
+
+def test_lines_of_a_paragraph_are_joined_on_request_but_for_items_of_lists() -> None:
+    joining = PlainTextFormat(replace(OPTIONS, join_lines=True))
+    content = "Eine Zeile,\ndie weitergeht.\n\n- Haus\n- Garten und\n  Hund\n1. Ja\n \nEnde"
+
+    found = ["Eine Zeile, die weitergeht.", "- Haus", "- Garten und Hund", "1. Ja", "Ende"]
+    assert texts(joining, content.encode()) == found
+    assert rewritten(joining, content.encode(), own) == content.encode()
 
 
 def test_a_wrapped_paragraph_is_wrapped_again_into_as_many_lines() -> None:

@@ -64,6 +64,7 @@ def read_job_request(sent: JobOptionsIn, sent_name: str) -> JobRequest:
             sent.review,
         ),
         columns=tuple(filter(None, listed(sent.columns))),
+        join_lines=sent.join_lines,
         glossary_id=sent.glossary or None,
         memory_id=sent.memory or None,
         memory_threshold=sent.memory_threshold / MAX_THRESHOLD,

@@ -56,6 +56,9 @@ class JobOptionsIn(DocumentedModel):
     """Name of the only model to use, or its folder's name."""
     columns: Annotated[Texts, AfterValidator(_check_columns)] = Field([])
     """Columns of a table, or keys of JSON lines, to translate; repeat it for several."""
+    join_lines: bool = False
+    """Whether to read the lines of each paragraph of plain text as one text, broken again at the same width.
+    Without it, only the lines of paragraphs that are wrapped throughout are."""
     on_failure: OnFailure = OnFailure.SOURCE
     """What to write for a text that cannot be translated: the text itself, or nothing."""
     formality: Formality | None = None
@@ -152,6 +155,8 @@ class JobResponse(DocumentedModel):
     """The only model to use; null: the best for the pair."""
     columns: list[str]
     """Translated columns of a table, or keys of JSON lines."""
+    join_lines: bool
+    """Whether the lines of each paragraph of plain text are one text."""
     on_failure: OnFailure
     """Text that is written for one that cannot be translated."""
     formality: Formality | None = None
