@@ -9,7 +9,7 @@ from export.ctranslate2.settings import Ct2Settings
 from export.ctranslate2.vocabulary import Ct2Vocabulary
 from export.huggingface.fairseq import CONVENTIONS
 from export.huggingface.generation import GenerationSettings
-from export.huggingface.languages import find_languages
+from export.huggingface.languages import LanguageSearch
 from export.huggingface.vocabularies import LanguageTokens
 from export.original import TARGET_TOKEN, RequestedLanguages, find_tokens
 
@@ -57,7 +57,7 @@ def read_languages(
         problems: problems are added here.
     """
     generation = GenerationSettings(eos_id=tokens.eos_id, pad_id=tokens.eos_id)
-    languages = find_languages(tokens, {}, generation, start_id, wanted, problems)
+    languages = LanguageSearch(tokens, {}, generation, start_id, wanted, problems).find()
     if languages is None:
         return None
     before, after = around_source

@@ -14,7 +14,7 @@ from export.huggingface.assembly import AssemblyOptions, assemble
 from export.huggingface.configuration import HuggingFaceShape, read_shape
 from export.huggingface.files import CONFIG_FILE, JsonFiles, read_licence, read_settings
 from export.huggingface.generation import GenerationSettings, read_generation
-from export.huggingface.languages import find_languages
+from export.huggingface.languages import LanguageSearch
 from export.huggingface.t5 import read_t5_shape
 from export.huggingface.tokenizers import read_vocabularies
 from export.huggingface.weights import Weights, read_weights
@@ -56,9 +56,9 @@ def load(folder: Path, wanted: RequestedLanguages) -> Original:
         if vocabularies is not None:
             if vocabularies.scratch is not None:
                 undo.callback(shutil.rmtree, vocabularies.scratch, ignore_errors=True)
-            languages = find_languages(
+            languages = LanguageSearch(
                 vocabularies.languages, settings.tokenizer, generation, start_id, wanted, problems
-            )
+            ).find()
         if problems or vocabularies is None or languages is None:
             raise ImportRejectedError(str(folder), tuple(dict.fromkeys(problems)))
         weights = read_weights(folder)

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -80,190 +80,161 @@ def tag_languages(
     ]
 
 
-def find_languages(
-    tokens: LanguageTokens,
-    settings: Mapping[str, Any],
-    generation: GenerationSettings,
-    start_id: int,
-    wanted: RequestedLanguages,
-    problems: list[str],
-) -> Languages | None:
-    """Return the languages that a bundle serves; None, with problems added, if they are unclear.
+@dataclass(frozen=True, slots=True)
+class LanguageSearch:
+    """Finds the languages that a bundle serves."""
 
-    Args:
-        tokens: have the ids of languages.
-        settings: settings of the tokenizer, which name the pair of a model with only one.
-        generation: may force a target language.
-        start_id: begins a target, unless its language has its own start.
-        wanted: languages requested by the caller.
-        problems: problems are added here.
-    """
-    if tokens.tasks:
-        return _languages_of_tasks(tokens, generation, start_id, wanted, problems)
-    if tokens.source_code == "none":
-        sources = _requested_sources(tokens, settings, wanted, problems)
-    else:
+    tokens: LanguageTokens
+    """Have the ids of languages."""
+    settings: Mapping[str, Any]
+    """Settings of the tokenizer, which name the pair of a model with only one."""
+    generation: GenerationSettings
+    """May force a target language."""
+    start_id: int
+    """Begins a target, unless its language has its own start."""
+    wanted: RequestedLanguages
+    """Languages requested by the caller."""
+    problems: list[str]
+    """Problems are added here."""
+
+    def find(self) -> Languages | None:
+        """Return the languages; None, with problems added, if they are unclear."""
+        if self.tokens.tasks:
+            return self._languages_of_tasks()
+        if self.tokens.source_code == "none":
+            sources = self._requested_sources()
+        else:
+            tagged, found = self._tagged()
+            sources = {each.code: self._source(each) for each in tagged}
+            sources = self._select("source", self.wanted.sources, sources, found)
+        targets = self._targets_of_codes() if self.tokens.ids else self._requested_target()
+        return Languages(sources, targets) if sources and targets else None
+
+    @property
+    def _forced(self) -> tuple[int, ...]:
+        return () if self.generation.forced_first is None else (self.generation.forced_first,)
+
+    def _tagged(self) -> tuple[list[TaggedLanguage], list[str]]:
+        """Return the languages with ids, and what is unclear about them."""
         found: list[str] = []
-        tagged = tag_languages(tokens.ids, found, drops_regions=tokens.drops_regions)
-        sources = {each.code: _source(tokens, each) for each in tagged}
-        sources = _select_requested("source", wanted.sources, sources, found, problems)
-    if tokens.ids:
-        targets = _targets_of_codes(tokens, generation, start_id, wanted, problems)
-    else:
-        targets = _requested_target(settings, generation, start_id, wanted, problems)
-    return Languages(sources, targets) if sources and targets else None
+        return tag_languages(self.tokens.ids, found, drops_regions=self.tokens.drops_regions), found
 
+    def _source(self, language: TaggedLanguage) -> SourceLanguage:
+        if self.tokens.source_code == "before":
+            return SourceLanguage(language.names, (language.id,), (self.tokens.eos_id,))
+        return SourceLanguage(language.names, (), (self.tokens.eos_id, language.id))
 
-def _source(tokens: LanguageTokens, language: TaggedLanguage) -> SourceLanguage:
-    if tokens.source_code == "before":
-        return SourceLanguage(language.names, (language.id,), (tokens.eos_id,))
-    return SourceLanguage(language.names, (), (tokens.eos_id, language.id))
+    def _requested_sources(self) -> dict[str, SourceLanguage]:
+        """Return the source languages of a model without source language ids.
 
+        A model of T5's family with tags reads all languages that it has tags for.
+        """
+        found: list[str] = []
+        named = self.wanted.sources or tuple(self.tokens.ids if self.tokens.prefixes else ())
+        tagged = tag_languages(dict.fromkeys(named or self._named_language("source"), 0), found)
+        if self.wanted.sources or not self.tokens.prefixes:
+            self.problems.extend(found)
+        return {each.code: SourceLanguage(each.names, (), (self.tokens.eos_id,)) for each in tagged}
 
-def _requested_sources(
-    tokens: LanguageTokens, settings: Mapping[str, Any], wanted: RequestedLanguages, problems: list[str]
-) -> dict[str, SourceLanguage]:
-    """Return the source languages of a model without source language ids.
+    def _requested_target(self) -> dict[str, TargetLanguage]:
+        """Return the one target language of a model without target language ids."""
+        named = self.wanted.targets or self._named_language("target")
+        if len(named) > 1:
+            self.problems.append(
+                f"{len(named)} target languages are requested ({', '.join(named)}), but the model has one"
+            )
+        tagged = tag_languages(dict.fromkeys(named, 0), self.problems)
+        begin = (self.start_id, *self._forced)
+        return {each.code: TargetLanguage(each.names, (), begin) for each in tagged}
 
-    A model of T5's family with tags reads all languages that it has tags for.
-    """
-    found: list[str] = []
-    named = wanted.sources or tuple(tokens.ids if tokens.prefixes else ())
-    tagged = tag_languages(dict.fromkeys(named or _named_language("source", settings, problems), 0), found)
-    if wanted.sources or not tokens.prefixes:
-        problems += found
-    return {each.code: SourceLanguage(each.names, (), (tokens.eos_id,)) for each in tagged}
+    def _targets_of_codes(self) -> dict[str, TargetLanguage]:
+        ids, generation = self.tokens.ids, self.generation
+        tagged, found = self._tagged()
+        code_at = self.tokens.target_code
+        if code_at == "start" and generation.decoder_start not in {None, *ids.values()}:
+            code_at = "forced"
+        begin: dict[int, tuple[int, ...]] = {
+            each.id: {
+                "source": (self.start_id, *self._forced),
+                "start": (each.id, *self._forced),
+                "forced": (self.start_id, each.id),
+            }[code_at]
+            for each in tagged
+        }
+        targets = {
+            each.code: TargetLanguage(
+                each.names,
+                self.tokens.prefixes.get(each.id, (each.id,)) if code_at == "source" else (),
+                begin[each.id],
+            )
+            for each in tagged
+        }
+        fixed = {"source": None, "start": generation.decoder_start, "forced": generation.forced_first}[
+            code_at
+        ]
+        if fixed is not None and not self.wanted.targets:
+            targets = {each.code: targets[each.code] for each in tagged if each.id == fixed}
+            if not targets:
+                self.problems.append(f"forced_bos_token_id {fixed} is not the id of one of its languages")
+            return targets
+        return self._select("target", self.wanted.targets, targets, found)
 
+    def _languages_of_tasks(self) -> Languages | None:
+        """Return the languages of a model that reads its task, which names both, before the source."""
+        tasks, wanted = self.tokens.tasks, self.wanted
+        sources = dict.fromkeys(source for source, _ in tasks)
+        if wanted.sources:
+            sources = dict.fromkeys(name for name in sources if find_language(name, _named(wanted.sources)))
+        if len(sources) != 1:
+            self.problems.append(
+                f"{CONFIG_FILE}: task_specific_params is from {list_languages(sources) or 'none of them'};"
+                " a bundle is for one source language: choose it with --source-lang"
+            )
+            return None
+        (source,) = sources
+        begin = (self.start_id, *self._forced)
+        targets = {
+            target: TargetLanguage((), prefix, begin)
+            for (language, target), prefix in tasks.items()
+            if language == source
+        }
+        targets = self._select("target", wanted.targets, targets, [])
+        return Languages({source: SourceLanguage((), (), (self.tokens.eos_id,))}, targets)
 
-def _requested_target(
-    settings: Mapping[str, Any],
-    generation: GenerationSettings,
-    start_id: int,
-    wanted: RequestedLanguages,
-    problems: list[str],
-) -> dict[str, TargetLanguage]:
-    """Return the one target language of a model without target language ids."""
-    named = wanted.targets or _named_language("target", settings, problems)
-    if len(named) > 1:
-        problems.append(
-            f"{len(named)} target languages are requested ({', '.join(named)}), but the model has one"
+    def _select(
+        self, side: str, requested: Sequence[str], served: dict[str, Language], unclear: Iterable[str]
+    ) -> dict[str, Language]:
+        """Return the requested languages, or all; `unclear` ones are problems only if none is requested."""
+        if not requested:
+            self.problems.extend(f"{problem}; exclude it with --{side}-lang" for problem in unclear)
+            return served
+        codes = {name: find_language(name, served) for name in requested}
+        self.problems.extend(
+            f"{name} is not one of its {side} languages: {list_languages(served)}"
+            for name, code in codes.items()
+            if code is None
         )
-    tagged = tag_languages(dict.fromkeys(named, 0), problems)
-    begin = (start_id, *_forced_ids(generation))
-    return {each.code: TargetLanguage(each.names, (), begin) for each in tagged}
+        return {code: served[code] for code in codes.values() if code is not None}
 
-
-def _targets_of_codes(
-    tokens: LanguageTokens,
-    generation: GenerationSettings,
-    start_id: int,
-    wanted: RequestedLanguages,
-    problems: list[str],
-) -> dict[str, TargetLanguage]:
-    ids = tokens.ids
-    found: list[str] = []
-    tagged = tag_languages(ids, found, drops_regions=tokens.drops_regions)
-    code_at = tokens.target_code
-    if code_at == "start" and generation.decoder_start not in {None, *ids.values()}:
-        code_at = "forced"
-    begin: dict[int, tuple[int, ...]] = {
-        each.id: {
-            "source": (start_id, *_forced_ids(generation)),
-            "start": (each.id, *_forced_ids(generation)),
-            "forced": (start_id, each.id),
-        }[code_at]
-        for each in tagged
-    }
-    targets = {
-        each.code: TargetLanguage(
-            each.names,
-            tokens.prefixes.get(each.id, (each.id,)) if code_at == "source" else (),
-            begin[each.id],
-        )
-        for each in tagged
-    }
-    fixed = {"source": None, "start": generation.decoder_start, "forced": generation.forced_first}[code_at]
-    if fixed is not None and not wanted.targets:
-        targets = {each.code: targets[each.code] for each in tagged if each.id == fixed}
-        if not targets:
-            problems.append(f"forced_bos_token_id {fixed} is not the id of one of its languages")
-        return targets
-    return _select_requested("target", wanted.targets, targets, found, problems)
-
-
-def _languages_of_tasks(
-    tokens: LanguageTokens,
-    generation: GenerationSettings,
-    start_id: int,
-    wanted: RequestedLanguages,
-    problems: list[str],
-) -> Languages | None:
-    """Return the languages of a model that reads its task, which names both, before the source."""
-    sources = dict.fromkeys(source for source, _ in tokens.tasks)
-    if wanted.sources:
-        sources = dict.fromkeys(name for name in sources if find_language(name, _named(wanted.sources)))
-    if len(sources) != 1:
-        problems.append(
-            f"{CONFIG_FILE}: task_specific_params is from {list_languages(sources) or 'none of them'};"
-            " a bundle is for one source language: choose it with --source-lang"
-        )
-        return None
-    (source,) = sources
-    begin = (start_id, *_forced_ids(generation))
-    targets = {
-        target: TargetLanguage((), prefix, begin)
-        for (language, target), prefix in tokens.tasks.items()
-        if language == source
-    }
-    targets = _select_requested("target", wanted.targets, targets, [], problems)
-    return Languages({source: SourceLanguage((), (), (tokens.eos_id,))}, targets)
+    def _named_language(self, side: str) -> tuple[str, ...]:
+        """Return the language that the tokenizer's settings name, if it is a single language."""
+        named = self.settings.get(f"{side}_lang")
+        if not isinstance(named, str) or not named:
+            self.problems.append(f"no file names its {side} language; give --{side}-lang")
+            return ()
+        if to_bcp47(named) is None or named.casefold() in GROUPS:
+            several = ", or several, separated by commas" if side == "source" else ""
+            self.problems.append(
+                f"{TOKENIZER_CONFIG_FILE}: {side}_lang {named!r} is not one language;"
+                f" give one with --{side}-lang{several}"
+            )
+            return ()
+        return (named,)
 
 
 def _named(codes: Iterable[str]) -> dict[str, SourceLanguage]:
     """Return languages that have nothing but a code, to look names up in."""
     return {code: SourceLanguage((), (), ()) for code in codes}
-
-
-def _forced_ids(generation: GenerationSettings) -> tuple[int, ...]:
-    return () if generation.forced_first is None else (generation.forced_first,)
-
-
-def _select_requested(
-    side: str,
-    requested: Iterable[str],
-    served: dict[str, Language],
-    unclear: list[str],
-    problems: list[str],
-) -> dict[str, Language]:
-    """Return the requested languages, or all; `unclear` ones are problems only if none is requested."""
-    names = tuple(requested)
-    if not names:
-        problems += [f"{problem}; exclude it with --{side}-lang" for problem in unclear]
-        return served
-    codes = {name: find_language(name, served) for name in names}
-    problems += [
-        f"{name} is not one of its {side} languages: {list_languages(served)}"
-        for name, code in codes.items()
-        if code is None
-    ]
-    return {code: served[code] for code in codes.values() if code is not None}
-
-
-def _named_language(side: str, settings: Mapping[str, Any], problems: list[str]) -> tuple[str, ...]:
-    """Return the language that the tokenizer's settings name, if it is a single language."""
-    named = settings.get(f"{side}_lang")
-    if not isinstance(named, str) or not named:
-        problems.append(f"no file names its {side} language; give --{side}-lang")
-        return ()
-    code = to_bcp47(named)
-    if code is None or named.casefold() in GROUPS:
-        several = ", or several, separated by commas" if side == "source" else ""
-        problems.append(
-            f"{TOKENIZER_CONFIG_FILE}: {side}_lang {named!r} is not one language;"
-            f" give one with --{side}-lang{several}"
-        )
-        return ()
-    return (named,)
 
 
 def _names(code: str, model_code: str, taken: Container[str]) -> tuple[str, ...]:
