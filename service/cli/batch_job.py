@@ -1,6 +1,5 @@
 """Execution of `dragoman batch`, once its options are parsed."""
 
-import hashlib
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from types import FrameType
 
 import typer
 
+from dragoman.bundle import file_sha256
 from dragoman.providers import parse_providers
 from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
@@ -219,8 +219,8 @@ def _translators(router: Router, arguments: BatchArguments) -> TranslatorOf:
 
 def _digest_memory(path: Path) -> str:
     """Return the digest of a memory's file. Raises InputProblem."""
-    with input_errors(str(path)), path.open("rb") as opened:
-        return f"sha256 {hashlib.file_digest(opened, 'sha256').hexdigest()}"
+    with input_errors(str(path)):
+        return f"sha256 {file_sha256(path)}"
 
 
 @contextmanager

@@ -1,6 +1,5 @@
 """Translation of one job, from its file to its result. A worker runs this on a thread."""
 
-import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from threading import Event
 
+from dragoman.bundle import file_sha256
 from dragoman.errors import InputError
 from dragoman.pipeline.pacing import LARGE_CHARACTERS, cancelling_pause_of
 from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
@@ -284,9 +284,7 @@ class JobRunner:
 
 def keep(blob: str, file: Path) -> StoredFile:
     """Return the metadata to record for a file that is stored under the name `blob`."""
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    return StoredFile(blob, file.stat().st_size, digest)
+    return StoredFile(blob, file.stat().st_size, file_sha256(file))
 
 
 def sweep(storage: JobStorage, runner: JobRunner, note_progress: Callable[[], None] = lambda: None) -> None:
