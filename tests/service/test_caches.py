@@ -21,7 +21,7 @@ CACHING = frozenset({"lru_cache", "cache"})
 class Keys(Enum):
     """What a cache is filled by, and so how large its entries are."""
 
-    NOTHING = "the code: no argument, or few values of it"
+    NOTHING = "the code, or numbers: no argument, or few values of it"
     CODES = "language codes and names, of at most 255 characters"
     WORDS = "words and names, only up to a number of letters"
     CHARACTERS = "single characters and tokens of a vocabulary"
@@ -40,6 +40,7 @@ CACHES = {
     "dragoman/loading.py": [Keys.NOTHING],
     "dragoman/native/library.py": [Keys.NOTHING],
     "dragoman/native/weights_cache.py": [Keys.NOTHING],
+    "dragoman/pipeline/preparation.py": [Keys.NOTHING],
     "dragoman/pipeline/resolution.py": [Keys.PREFIXES],
     "dragoman/pipeline/terminology.py": [Keys.TERMS, Keys.NOTHING],
     "dragoman/reading/respelling.py": [Keys.WORDS, Keys.WORDS],

@@ -22,6 +22,7 @@ from fastapi.responses import Response, StreamingResponse
 from pydantic import TypeAdapter
 
 from dragoman.types import Pair
+from dragoman.weighted_cache import WeightedCache
 from service.accounts.keys import Caller
 from service.api.deepl import memory_schemas
 from service.api.deepl.access import CREATED, DeepLOwnerAccess
@@ -43,7 +44,10 @@ UPLOADS = f"{MEMORIES}/uploads/"
 IMPORT, EXPORT = "import", "export"
 LIFETIME_S = 3600
 """Seconds for which a job can be uploaded to, or downloaded from."""
-ACCEPTED = 202
+REUSED_S = LIFETIME_S // 2
+"""Seconds in which an export of the same memory is the same job."""
+MAX_EXPORTS = 10_000
+OK, ACCEPTED = 200, 202
 TMX = "application/xml"
 UNWRITABLE = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 """Characters that XML cannot hold; pairs with one are not exported."""
@@ -119,6 +123,7 @@ def add_transfers(router: APIRouter, services: Services) -> None:
 def _add_jobs(router: APIRouter, services: Services) -> None:
     access = DeepLOwnerAccess(services.authenticator, MEMORY_ID)
     store, tokens = services.memories.store, TransferTokens(services)
+    exports: WeightedCache[tuple[str | None, str, int], Transfer] = WeightedCache(MAX_EXPORTS, lambda _: 1)
 
     @router.post(
         f"{MEMORIES}/import",
@@ -154,16 +159,18 @@ def _add_jobs(router: APIRouter, services: Services) -> None:
         **describe_one("Export a translation memory", "The job", memory_schemas.CreatedExport),
     )
     async def export_memory(connection: Request) -> Response:
-        """Return a job that is complete: its download has the memory as it is then."""
+        """Return a job that is complete: its download has the memory as it is then. 200: one of before."""
         caller, _ = await access.enter_to_change(connection, NoFields)
         memory_id = access.id_of(connection)
 
-        def make() -> str:
+        def make() -> tuple[str, int]:
             memory = store.get(caller.key_id, memory_id)
-            return tokens.make(Transfer(EXPORT, caller.key_id, memory.id, int(time.time())))
+            new = Transfer(EXPORT, caller.key_id, memory.id, int(time.time()))
+            export = exports.add((new.owner, new.memory_id, new.created_s // REUSED_S), new)
+            return tokens.make(export), ACCEPTED if export is new else OK
 
-        created = {"job_id": await run_in_thread(make), "parameters": {MEMORY_ID: memory_id}}
-        return SafeJSONResponse(created, ACCEPTED)
+        job_id, status = await run_in_thread(make)
+        return SafeJSONResponse({"job_id": job_id, "parameters": {MEMORY_ID: memory_id}}, status)
 
     @router.get(
         f"{MEMORIES}/jobs/{{job_id}}",

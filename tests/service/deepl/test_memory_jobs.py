@@ -159,6 +159,7 @@ def test_deepls_own_client_imports_uses_exports_and_deletes_a_memory(
     [memory] = client.list_translation_memories()
     found = client.list_translation_memory_segments(memory, filter_text="Hund & K")
     [segment] = found.segments
+    exports = [client.create_translation_memory_export(memory) for _ in range(2)]
     client.export_translation_memory_to_filepath(memory, tmp_path / "exported.tmx")
     _, again = import_file(client, tmp_path / "exported.tmx")
     read = client.get_translation_memory(str(again.translation_memory_id))
@@ -170,6 +171,8 @@ def test_deepls_own_client_imports_uses_exports_and_deletes_a_memory(
     assert segment.source_text == "dog & cat"
     assert [(each.target_language, each.target_text) for each in segment.targets] == [("de", "Hund & Katze")]
     assert (found.segment_count, found.next_page_cursor) == (2, None)
+    assert len({export.job_id for export in exports}) == 1
+    assert [export.reused_existing for export in exports] == [False, True]
     assert (read.name, read.segment_count) == ("exported.tmx", 2)
     for each in (memory, read):
         client.delete_translation_memory(each)
