@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, product
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from bench.command import Command, Options
@@ -241,22 +242,17 @@ def run_part(name: str, words: Sequence[str], limit_s: float) -> Iterator[Row]:
     command = [sys.executable, "-m", "bench.gpu", *words, "--part", name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:  # noqa: S603 -- this command
         deadline_s = time.monotonic() + limit_s
-        watcher = subprocess.Popen(  # noqa: S603 -- fixed words: reading a line cannot have a time limit
-            [sys.executable, "-c", _WATCH, str(process.pid), str(limit_s)]
-        )
+        watcher = Timer(limit_s, process.kill)  # reading a line cannot have a time limit
+        watcher.start()
         assert process.stdout is not None  # noqa: S101 -- it is a pipe
         for line in process.stdout:
             if line.startswith("{"):
                 yield {"part": name, **json.loads(line)}
         code = process.wait()
-        watcher.kill()
-        watcher.wait()
+        watcher.cancel()
     if code:
         reason = "time limit" if time.monotonic() >= deadline_s - 1 else f"exit status {code}"
         yield {"part": name, "row": "failed", "reason": reason}
-
-
-_WATCH = "import os, sys, time; time.sleep(float(sys.argv[2])); os.kill(int(sys.argv[1]), 9)"
 
 
 def main(words: Sequence[str] | None = None) -> None:
