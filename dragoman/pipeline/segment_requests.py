@@ -128,7 +128,7 @@ class SegmentRequests:
 
     def _search(self, segment: SegmentInput, on_done: OnDone) -> Begun:
         """Make the request for one reading of a segment; see `search`."""
-        if segment.after_context is not None and segment.terms is None and not self._needs_reading(segment):
+        if segment.after_context is not None and self._may_cut(segment):
             return self._find_or_request(
                 self._source(segment.after_context), self._kind, self._then_cut_context(segment, on_done)
             )
@@ -231,6 +231,11 @@ class SegmentRequests:
                 self._continue(*self._search(segment._replace(after_context=None), on_done))
 
         return _if_found(on_done, cut)
+
+    def _may_cut(self, segment: SegmentInput) -> bool:
+        """Return whether nothing but the text of a segment's hypotheses is needed, and nothing before the end."""
+        is_streamed = self._resolved.request.on_token is not None
+        return segment.terms is None and not is_streamed and not self._needs_reading(segment)
 
     def _without_first_sentence(self, found: Hypothesis, num_sentences: int) -> Hypothesis | None:
         """Return a target without its first sentence, as probable a token; None if it has more or fewer."""

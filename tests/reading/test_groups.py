@@ -138,6 +138,17 @@ def test_a_pronoun_is_translated_as_if_the_context_were_part_of_the_text(languag
             assert [one.source for one in found.segments] == [sentence]
 
 
+def test_no_token_of_a_context_is_streamed() -> None:
+    shown: list[str] = []
+    options = DecodingOptions(beam_size=1, context="Die Lampe ist neu.")
+    request = EngineRequest(options, on_token=lambda _, text: shown.append(text))
+    with Translator.open(FOLDERS["de"]) as translator:
+        found = translator.submit("Sie ist schwer.", request).result().text
+
+    assert shown
+    assert all(found.startswith(beginning) for beginning in shown)
+
+
 @given(text=TEXTS, before=st.sampled_from(SENTENCES), end=st.sampled_from(["", " ", "\n", " \n "]))
 def test_a_context_changes_nothing_but_what_is_read_for_a_first_sentence_on_its_line(
     text: str, before: str, end: str
