@@ -19,7 +19,7 @@ from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError, TranslationCancelled
 from dragoman.loading import open_reading, open_tokenizers, scheduler_options
 from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest, request_of
-from dragoman.pipeline.pacing import cancelling_pause_of, pause_of
+from dragoman.pipeline.pacing import pause_of
 from dragoman.pipeline.pending_translation import TextOutcome
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.preparation import Preparer
@@ -242,7 +242,7 @@ class Translator:
         try:
             while some := list(islice(remaining, most)):
                 _check_texts(some, num_read)
-                pause = cancelling_pause_of(max(map(len, some)), request.is_cancelled)
+                pause = pause_of(max(map(len, some)), request.is_cancelled)
                 future = self._submitter.submit(
                     some, num_read, resolved, self._scheduler.enqueue, list, work.put, pause
                 )

@@ -37,13 +37,14 @@ class Pacer:
         self._resumed_s = time.thread_time()
 
 
-def pause_of(num_characters: int) -> Callable[[], None]:
-    """Return what to call between two pieces of a text's preparation."""
-    return Pacer().pause if num_characters >= LARGE_CHARACTERS else never_pause
+def pause_of(num_characters: int, is_cancelled: Callable[[], bool] | None = bool) -> Callable[[], None]:
+    """Return what to call between two pieces of the preparation of texts.
 
-
-def cancelling_pause_of(num_characters: int, is_cancelled: Callable[[], bool] | None) -> Callable[[], None]:
-    """Do the same for a job, which it ends by TranslationCancelled; None if nobody else waits."""
+    Args:
+        num_characters: of the longest one.
+        is_cancelled: if true, the pause raises TranslationCancelled; it never is, as `bool()`, by default.
+            None if nobody else waits.
+    """
     if is_cancelled is None or num_characters < LARGE_CHARACTERS:
         return never_pause
     pacer = Pacer()

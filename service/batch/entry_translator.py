@@ -7,7 +7,7 @@ from itertools import groupby, islice
 
 from dragoman.errors import InputError
 from dragoman.pipeline.engine_request import EngineRequest
-from dragoman.pipeline.pacing import cancelling_pause_of, never_pause
+from dragoman.pipeline.pacing import never_pause, pause_of
 from dragoman.routing.results import RoutedTranslation
 from dragoman.routing.router import Router
 from dragoman.translator import JOB_REQUEST, READ_AHEAD_TEXTS
@@ -57,7 +57,7 @@ class RoutedEntryTranslator:
             yield from self._translate(alike, is_aligned=is_aligned)
 
     def _plan(self, entry: Entry, context: TextContext) -> "_PlannedEntry":
-        pause = cancelling_pause_of(len(entry.text), self.request.is_cancelled)
+        pause = pause_of(len(entry.text), self.request.is_cancelled)
         context = context if pause is never_pause else replace(context, pause=pause)
         return _PlannedEntry(plan_text(entry.marked, context))
 

@@ -11,7 +11,7 @@ from threading import Event
 
 from dragoman.bundle import file_sha256
 from dragoman.errors import InputError
-from dragoman.pipeline.pacing import LARGE_CHARACTERS, cancelling_pause_of
+from dragoman.pipeline.pacing import LARGE_CHARACTERS, pause_of
 from dragoman.routing.options import DEFAULT_TRANSLATORS, TranslatorOptions
 from dragoman.routing.router import Router
 from dragoman.scheduling.fair_queue import Flow
@@ -238,7 +238,7 @@ class JobRunner:
             self.memories.read_pairs(memory.id),
             job.job_request.memory_threshold,
             memory.pair,
-            cancelling_pause_of(LARGE_CHARACTERS, stop.is_set),
+            pause_of(LARGE_CHARACTERS, stop.is_set),
         )
         return MemoryTranslator(translator, partial(exact_targets, self.memories, memory.id), repair)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from dragoman.pipeline.pacing import LARGE_CHARACTERS, cancelling_pause_of
+from dragoman.pipeline.pacing import LARGE_CHARACTERS, pause_of
 from dragoman.weighted_cache import WeightedCache
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import TextMatches, fitting_targets
@@ -60,7 +60,7 @@ class MemoryService:
         is_exact = not max_similar and threshold >= 1
         if is_exact or all(target is not None for target in targets):
             return tuple(TextMatches(target) for target in targets)
-        pause = cancelling_pause_of(LARGE_CHARACTERS, is_cancelled)
+        pause = pause_of(LARGE_CHARACTERS, is_cancelled)
         index = self._indexes.get(
             (memory.id, memory.version), lambda: SimilarityIndex(self.store.read_pairs(memory.id), pause)
         )
