@@ -1,9 +1,8 @@
 """The interface through which the engine's threads report to metrics and traces."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import NamedTuple
 
 from dragoman.types import FinishReason, SearchKind
 
@@ -39,9 +38,8 @@ class SegmentRecord(NamedTuple):
     """Result of `EngineMetrics.mark` for it."""
 
 
-@runtime_checkable
-class EngineMetrics(Protocol):
-    """An observer of the engine.
+class EngineMetrics:
+    """An observer of the engine, which records nothing: subclasses record what they need.
 
     Its methods are called on the engine's threads, several at once, while sources wait for the next step.
     They must take microseconds, must not wait for a lock that is held for longer, and must not raise: that
@@ -50,52 +48,31 @@ class EngineMetrics(Protocol):
 
     def trace_context(self) -> object:
         """Return an object to attach to the sources being submitted; called on their caller's thread."""
-        ...
 
     def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None:
         """Record that a replica took sources of one kind, and how long each had waited, in seconds."""
-        ...
 
     def first_token(self, after_s: Sequence[float]) -> None:
         """Record the time from submission to first token, in seconds, of some sources."""
-        ...
 
     def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None:
         """Record that a replica made a step in all lanes of a tier; `capacity_rows` is the tier's limit."""
-        ...
 
     def segments_left(self, records: Sequence[SegmentRecord]) -> None:
         """Record sources that have left; their callers are notified next."""
-        ...
 
     def rejected(self, num_sources: int) -> None:
         """Record the number of sources that were rejected because the queue was full."""
-        ...
 
     def cache_hit(self) -> None:
         """Record that a source was found in the segment cache and not searched for."""
-        ...
 
 
-class NoMetrics:
-    """An `EngineMetrics` that records nothing."""
-
-    def trace_context(self) -> object:
-        return None
-
-    def segments_joined(self, kind: SearchKind, waited_s: Sequence[float]) -> None: ...
-    def first_token(self, after_s: Sequence[float]) -> None: ...
-    def step_done(self, num_rows: int, num_sources: int, capacity_rows: int, duration_s: float) -> None: ...
-    def segments_left(self, records: Sequence[SegmentRecord]) -> None: ...
-    def rejected(self, num_sources: int) -> None: ...
-    def cache_hit(self) -> None: ...
+NO_METRICS = EngineMetrics()
+"""Records nothing."""
 
 
-NO_METRICS = NoMetrics()
-
-
-@dataclass(frozen=True, slots=True)
-class QueueState:
+class QueueState(NamedTuple):
     """Load of a translator in sources, or of several together."""
 
     num_waiting: int
@@ -106,9 +83,4 @@ class QueueState:
 
 def add_queues(queues: Iterable[QueueState]) -> QueueState:
     """Add up the states of several translators."""
-    states = tuple(queues)
-    return QueueState(
-        sum(state.num_waiting for state in states),
-        sum(state.queue_size for state in states),
-        sum(state.num_running for state in states),
-    )
+    return QueueState(*map(sum, zip((0, 0, 0), *queues, strict=True)))

@@ -6,7 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, fields
 
-from dragoman.scheduling.metrics import SegmentRecord
+from dragoman.scheduling.metrics import EngineMetrics, SegmentRecord
 from dragoman.scheduling.replica import FORCED_METHODS
 from dragoman.types import SearchKind
 from service.telemetry.tracing import NO_TRACING, Tracing
@@ -163,7 +163,7 @@ class _ThreadLocal(threading.local):
     counters: EngineCounters | None = None
 
 
-class EngineMetricsCollector:
+class EngineMetricsCollector(EngineMetrics):
     """The `EngineMetrics` of a process. Each thread has its own counters, so no step waits for a lock."""
 
     def __init__(self, tracing: Tracing = NO_TRACING) -> None:

@@ -12,7 +12,7 @@ from dragoman import BundleError
 from dragoman import bundled as bundled_models
 from dragoman.routing.options import RouterOptions, TranslatorOptions
 from dragoman.routing.router import Router
-from dragoman.scheduling.metrics import NoMetrics
+from dragoman.scheduling.metrics import EngineMetrics
 from service.models.engine import find_bundle, find_models, list_bundles, open_router, preloaded
 from service.models.watcher import ModelWatcher
 from service.settings.model_folders import ModelFolders
@@ -252,7 +252,7 @@ def test_every_setting_reaches_the_engine(several: Path, monkeypatch: pytest.Mon
 
     open_router(load_settings(overrides=overrides))
 
-    assert isinstance(given.pop("engine_metrics"), NoMetrics)
+    assert isinstance(given.pop("engine_metrics"), EngineMetrics)
     assert given == {**same, "providers": ("cuda", "cpu"), "budget_bytes": 123, "pivots": ("fr", "en")} | {
         "fallback_dir": None,
         "weights_dir": several / "packed",

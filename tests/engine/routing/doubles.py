@@ -29,7 +29,7 @@ from dragoman.manifest_json import to_json_content
 from dragoman.pipeline.engine_request import EngineRequest
 from dragoman.pipeline.pending_translation import resolve
 from dragoman.routing.routes import Offer
-from dragoman.scheduling.metrics import NoMetrics, QueueState
+from dragoman.scheduling.metrics import EngineMetrics, QueueState
 from dragoman.translator import DEFAULT_REQUEST
 from dragoman.types import (
     Alternative,
@@ -113,7 +113,7 @@ def replace_bundle(folder: Path, name: str, source: str = "de", target: str = "e
     shutil.rmtree(old)
 
 
-class DisruptingMetrics(NoMetrics):
+class DisruptingMetrics(EngineMetrics):
     """Sits in the engine's steps, where it may raise or wait."""
 
     def __init__(self) -> None:

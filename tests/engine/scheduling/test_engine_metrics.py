@@ -11,7 +11,7 @@ import pytest
 
 from dragoman import Router, Translator, TranslatorOptions
 from dragoman.errors import Overloaded
-from dragoman.scheduling.metrics import NoMetrics, QueueState, SegmentOutcome, SegmentRecord, add_queues
+from dragoman.scheduling.metrics import EngineMetrics, QueueState, SegmentOutcome, SegmentRecord, add_queues
 from dragoman.scheduling.scheduler import Scheduler
 from dragoman.types import Method, Pair, SearchKind
 from tests.engine.routing.doubles import until
@@ -33,7 +33,7 @@ BUNDLE = TINY / "bundle-int8"
 CALLER: ContextVar[str] = ContextVar("CALLER", default="nobody")
 
 
-class Notes(NoMetrics):
+class Notes(EngineMetrics):
     """Remembers every notification."""
 
     def __init__(self) -> None:
