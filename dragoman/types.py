@@ -126,8 +126,7 @@ class ForcedDecoding:
     """Attention of each token to the source, float32 [T, S]: each row adds up to 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hypothesis:
+class Hypothesis(NamedTuple):
     """One result of a search, as ids."""
 
     ids: tuple[int, ...]

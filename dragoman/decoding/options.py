@@ -91,7 +91,8 @@ class DecodingOptions:
     """Beginning of the translation of a text's first segment: part of a line."""
     context: str = ""
     """Text before the text, which is not translated: where the model reads short neighbours together, a first
-    sentence with a pronoun is read with its last one. No effect with alignment, tokens, terms or `on_token`."""
+    sentence with a pronoun is read with its last one. No effect with alignment, tokens or terms, or while
+    tokens are reported."""
     splitting: Splitting = Splitting.SENTENCES
     formality: Formality | None = None
     """Form of address; None leaves it to the model. Only some models know it."""

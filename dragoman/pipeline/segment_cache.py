@@ -54,9 +54,11 @@ class SegmentCache:
         if not self._max_segments or has_new_seed:
             return on_done
 
+        key = _key(source, kind, partition)
+
         def store(outcome: Outcome) -> None:
             if not isinstance(outcome, Exception):
-                self._found.add(_key(source, kind, partition), tuple(outcome))
+                self._found.add(key, tuple(outcome))
             on_done(outcome)
 
         return store

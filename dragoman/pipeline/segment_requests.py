@@ -11,7 +11,6 @@ from dragoman.decoding.constrained import constrained_beam_size
 from dragoman.decoding.options import SearchOptions
 from dragoman.decoding.sampling import segment_seed
 from dragoman.decoding.scoring import normalised_score, text_score
-from dragoman.decoding.strategy import Source
 from dragoman.pipeline.assembly import joint_finish_reason
 from dragoman.pipeline.preparation import Preparer
 from dragoman.pipeline.resolution import ResolvedRequest
@@ -91,23 +90,16 @@ class SegmentRequests:
         Raises:
             InputError: it is longer than the model's targets may be.
         """
-        sources = [
-            Source(
-                ids=one.ids,
-                begin=self._begin,
-                limits=self._engine.preparer.most_target_limits(self._resolved.pair),
-                length_penalty=self._options.length_penalty,
-                target_ids=tuple(ids),
-            )
-            for one, ids in zip((segment, segment.as_written or segment), target_ids, strict=True)
-        ]
+        limits = self._engine.preparer.most_target_limits(self._resolved.pair)
         kind = SearchKind(1, method=Method.SCORE)
-        begun = self._begin_readings(
-            segment,
-            lambda one, on_done: (self._request(sources[one is not segment], kind, on_done), None),
-            receive,
-        )
-        return [request for request, _ in begun]
+
+        def begin(one: SegmentInput, on_done: OnDone) -> Begun:
+            ids = target_ids[one is not segment]
+            request = replace(self._request(one, kind), limits=limits, target_ids=tuple(ids), on_done=on_done)
+            self.made.append(request)
+            return request, None
+
+        return [request for request, _ in self._begin_readings(segment, begin, receive)]
 
     def _begin_readings(self, segment: SegmentInput, begin: Begin, receive: Receive) -> list[Begun]:
         """Begin with the readings of a segment, at the same time; the better one is received."""
@@ -129,24 +121,22 @@ class SegmentRequests:
     def _search(self, segment: SegmentInput, on_done: OnDone) -> Begun:
         """Make the request for one reading of a segment; see `search`."""
         if segment.after_context is not None and self._may_cut(segment):
-            return self._find_or_request(
-                self._source(segment.after_context), self._kind, self._then_cut_context(segment, on_done)
-            )
-        source, beam_size = self._source(segment), self._kind.beam_size
+            both = self._request(segment.after_context, self._kind)
+            return self._find(both, self._then_cut_context(segment, on_done))
+        request = self._request(segment, self._kind)
         if segment.sentences:
             on_done = self._then_search_sentences(segment.sentences, on_done)
         if segment.terms is not None:
-            constrained_size = constrained_beam_size(
-                beam_size, len(segment.terms.matches), is_annotated=segment.spans is not None
-            )
-            on_done = self._then_require_terms(source, constrained_size, segment.terms, on_done)
-            source = replace(source, num_hypotheses=beam_size)  # one of them may have all terms
-        return self._find_or_request(source, self._kind, on_done)
+            on_done = self._then_require_terms(segment, segment.terms, on_done)
+            request.num_hypotheses = self._kind.beam_size  # one of them may have all terms
+        return self._find(request, on_done)
 
-    def _find_or_request(self, source: Source, kind: SearchKind, on_done: OnDone) -> Begun:
-        """Make a request, and look for its hypotheses in the cache."""
-        partition = self._resolved.request.cache_partition
-        return self._request(source, kind, on_done), self._engine.segment_cache.find(source, kind, partition)
+    def _find(self, request: SegmentRequest, on_done: OnDone) -> Begun:
+        """Look for a request's hypotheses in the cache, which will have them."""
+        cache, partition = self._engine.segment_cache, self._resolved.request.cache_partition
+        request.on_done = cache.storing(request, request.kind, on_done, partition)
+        self.made.append(request)
+        return request, cache.find(request, request.kind, partition)
 
     def _continue(self, request: SegmentRequest, cached: list[Hypothesis] | None) -> None:
         """Schedule a request that follows another one, unless its hypotheses are cached."""
@@ -155,10 +145,11 @@ class SegmentRequests:
         else:
             request.on_done(cached)
 
-    def _source(self, segment: SegmentInput) -> Source:
-        options, sampling = self._options, self._options.sampling
+    def _request(self, segment: SegmentInput, kind: SearchKind) -> SegmentRequest:
+        """Make a request, of whose outcome nobody is notified yet."""
+        options, sampling, request = self._options, self._options.sampling, self._resolved.request
         prefix = () if segment.number else self._resolved.prefix
-        return Source(
+        return SegmentRequest(
             ids=segment.ids,
             begin=self._begin,
             limits=self._engine.preparer.target_limits(segment.ids, self._begin, options, len(prefix)),
@@ -172,28 +163,26 @@ class SegmentRequests:
             can_spell_replacement=segment.has_replacement,
             wants_attention=not options.return_tokens and _needs_attention(segment, options),
             seed=0 if sampling is None else segment_seed(sampling, segment.number),
+            kind=kind,
+            priority=request.priority,
+            flow=self._resolved.flow,
+            deadline=request.deadline,
         )
 
-    def _request(self, source: Source, kind: SearchKind, on_done: OnDone) -> SegmentRequest:
-        request, flow = self._resolved.request, self._resolved.flow
-        on_done = self._engine.segment_cache.storing(source, kind, on_done, request.cache_partition)
-        made = SegmentRequest(source, kind, request.priority, on_done, flow, request.deadline)
-        self.made.append(made)
-        return made
-
-    def _then_require_terms(
-        self, source: Source, beam_size: int, terms: SegmentTerms, on_done: OnDone
-    ) -> OnDone:
+    def _then_require_terms(self, segment: SegmentInput, terms: SegmentTerms, on_done: OnDone) -> OnDone:
         """Return a receiver of hypotheses that passes on those with all terms, or searches for one."""
-        constrained = replace(source, constraints=terms.constraints)
-        constrained_kind = SearchKind(beam_size, method=Method.CONSTRAINED)
+        beam_size = constrained_beam_size(
+            self._kind.beam_size, len(terms.matches), is_annotated=segment.spans is not None
+        )
 
         def require(hypotheses: list[Hypothesis]) -> None:
             complete = [one for one in hypotheses if terms.are_met(self._engine.decode(one.ids))]
             if complete:
-                on_done(complete[: source.num_hypotheses])
+                on_done(complete[: self._options.num_hypotheses])
                 return
-            self._continue(*self._find_or_request(constrained, constrained_kind, on_done))
+            request = self._request(segment, SearchKind(beam_size, method=Method.CONSTRAINED))
+            request.constraints = terms.constraints
+            self._continue(*self._find(request, on_done))
 
         return _if_found(on_done, require)
 
@@ -233,7 +222,7 @@ class SegmentRequests:
         return _if_found(on_done, cut)
 
     def _may_cut(self, segment: SegmentInput) -> bool:
-        """Return whether nothing but the text of a segment's hypotheses is needed, and nothing before the end."""
+        """Return whether only the text of a segment's hypotheses is needed, and only at the end."""
         is_streamed = self._resolved.request.on_token is not None
         return segment.terms is None and not is_streamed and not self._needs_reading(segment)
 
@@ -274,13 +263,13 @@ class SegmentRequests:
                 on_done(hypotheses)
                 return
             forced = replace(
-                self._source(segment), target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0
+                self._request(segment, kind), target_ids=best.ids, num_hypotheses=1, sampling=None, seed=0
             )
 
             def add_reading(decoded: list[Hypothesis]) -> None:
-                on_done([replace(best, reading=decoded[0].reading), *others])
+                on_done([best._replace(reading=decoded[0].reading), *others])
 
-            self._continue(*self._find_or_request(forced, kind, _if_found(on_done, add_reading)))
+            self._continue(*self._find(forced, _if_found(on_done, add_reading)))
 
         return _if_found(on_done, decode_best)
 

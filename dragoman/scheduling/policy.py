@@ -9,7 +9,7 @@ for interactive sources.
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -106,8 +106,7 @@ class Capacity:
     """Steps that a lane makes at once even if others wait for its replica: where they take little time."""
 
 
-@dataclass(frozen=True, slots=True)
-class LaneLoad:
+class LaneLoad(NamedTuple):
     """The running sources of one kind."""
 
     num_sources: int
@@ -115,6 +114,7 @@ class LaneLoad:
     """Tokens of the longest source."""
 
 
+_EMPTY_LANE = LaneLoad(0, 0)
 Load = Mapping[SearchKind, LaneLoad]
 """Running sources of a tier on a replica."""
 
@@ -177,7 +177,8 @@ class WaitingList(Generic[W]):
             W, tuple[int, int]
         ] = {}  # of a job: its arrival number, and admissions before it
         self._passed_over: dict[W, int] = {}  # how often the next source did not fit
-        self._next_deadline_s = math.inf
+        self.next_deadline_s = math.inf
+        """Lower bound of the deadlines of all waiting sources."""
 
     def __len__(self) -> int:
         return sum(map(len, self._queues.values()))
@@ -195,18 +196,13 @@ class WaitingList(Generic[W]):
         """Return whether a source of a job waits."""
         return bool(self._admissions_before)
 
-    @property
-    def next_deadline_s(self) -> float:
-        """Lower bound of the deadlines of all waiting sources."""
-        return self._next_deadline_s
-
     def add(self, source: W) -> None:
         """Queue a source, after all others of its request."""
         self._queues[source.tier, source.priority].add(source)
         if source.priority is Priority.JOB:
             self._admissions_before[source] = (self.num_arrivals, self._num_admissions[source.tier])
         self.num_arrivals += 1
-        self._next_deadline_s = min(self._next_deadline_s, source.deadline_s)
+        self.next_deadline_s = min(self.next_deadline_s, source.deadline_s)
 
     def remove(self, source: W) -> bool:
         """Remove a source; return whether it was waiting."""
@@ -223,14 +219,14 @@ class WaitingList(Generic[W]):
 
     def expire(self, now_s: float) -> list[W]:
         """Remove and return the sources whose deadline has passed."""
-        if now_s < self._next_deadline_s:
+        if now_s < self.next_deadline_s:
             return []
         waiting = self._all()
         expired = [source for source in waiting if source.deadline_s <= now_s]
         for source in expired:
             self.remove(source)
         later = (source.deadline_s for source in waiting if source.deadline_s > now_s)
-        self._next_deadline_s = min(later, default=math.inf)
+        self.next_deadline_s = min(later, default=math.inf)
         return expired
 
     def admit(
@@ -299,65 +295,52 @@ class WaitingList(Generic[W]):
         yield from sorted(late, key=lambda source: before[source][0])
 
 
-@dataclass(slots=True)
 class _FreeCapacity:
     """Free capacity of a replica for a tier while sources are chosen."""
 
-    capacity: Capacity
-    load: Load
-    most: int
-    most_jobs: float
-    other_load: OtherTierLoad
-    lanes: dict[SearchKind, LaneLoad] = field(init=False)
-    free_rows: int = field(init=False)
-    num_sources: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.lanes = dict(self.load)
-        capacity, other_load = self.capacity, self.other_load
-        num_rows = sum(kind.beam_size * lane.num_sources for kind, lane in self.lanes.items())
-        self.num_sources = sum(lane.num_sources for lane in self.lanes.values())
-        self.free_rows = min(
-            capacity.max_rows, capacity.max_rows + capacity.max_rows // RESERVED_SHARE - other_load.num_rows
+    def __init__(
+        self, capacity: Capacity, load: Load, most: int, most_jobs: float, other_load: OtherTierLoad
+    ) -> None:
+        self._budget_tokens = capacity.budget_tokens
+        self._lanes = dict(load)
+        self._num_sources = sum(lane.num_sources for lane in load.values())
+        self._most_jobs = most_jobs
+        limits = (capacity.max_rows, capacity.max_sources)
+        free_rows, free_sources = (
+            min(limit, limit + limit // RESERVED_SHARE - other)
+            for limit, other in zip(limits, other_load, strict=True)
         )
-        free_sources = min(
-            capacity.max_sources,
-            capacity.max_sources + capacity.max_sources // RESERVED_SHARE - other_load.num_sources,
-        )
-        if not self.num_sources:
+        if not self._num_sources:
             # A tier without sources always has capacity for one, whatever the other tier runs.
-            self.free_rows, free_sources = max(1, self.free_rows), max(1, free_sources)
-        self.free_rows -= num_rows
-        self.most = min(self.most, free_sources - self.num_sources)
+            free_rows, free_sources = max(1, free_rows), max(1, free_sources)
+        self.free_rows = free_rows - sum(kind.beam_size * lane.num_sources for kind, lane in load.items())
+        self.most = min(most, free_sources - self._num_sources)
 
     def is_blocked(self, source: WaitingSource) -> bool:
-        return source.priority is Priority.JOB and self.most_jobs < 1
+        return source.priority is Priority.JOB and self._most_jobs < 1
 
     def has_capacity_for(self, source: WaitingSource) -> bool:
         if self.most < 1 or self.is_blocked(source):
             return False
-        if not self.num_sources:
+        if not self._num_sources:
             return True
-        lane = self._lane(source)
+        lane = self._lanes.get(source.kind, _EMPTY_LANE)
         padded = (lane.num_sources + 1) * max(lane.width, source.num_tokens)
         return source.kind.beam_size <= self.free_rows and (
-            not lane.num_sources or padded <= self.capacity.budget_tokens
+            not lane.num_sources or padded <= self._budget_tokens
         )
 
     def is_widened_by(self, source: WaitingSource) -> bool:
-        return source.num_tokens > self._lane(source).width
+        return source.num_tokens > self._lanes.get(source.kind, _EMPTY_LANE).width
 
     def take(self, source: W) -> W:
-        lane = self._lane(source)
-        self.lanes[source.kind] = LaneLoad(lane.num_sources + 1, max(lane.width, source.num_tokens))
+        num_sources, width = self._lanes.get(source.kind, _EMPTY_LANE)
+        self._lanes[source.kind] = LaneLoad(num_sources + 1, max(width, source.num_tokens))
         self.free_rows -= source.kind.beam_size
-        self.num_sources += 1
+        self._num_sources += 1
         self.most -= 1
-        self.most_jobs -= source.priority is Priority.JOB
+        self._most_jobs -= source.priority is Priority.JOB
         return source
-
-    def _lane(self, source: WaitingSource) -> LaneLoad:
-        return self.lanes.get(source.kind, LaneLoad(0, 0))
 
 
 def _choose(group: Iterable[W], free: _FreeCapacity) -> list[W]:

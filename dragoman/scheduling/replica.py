@@ -77,10 +77,10 @@ class _TierWork(Generic[Encoded]):
 
     def drop(self, requests: Sequence[SegmentRequest]) -> None:
         """Remove sources, if they are here."""
-        sources = {request.source for request in requests}
+        leaving = set(requests)
         for lane in self.all_lanes():
-            lane.remove(sources)
-        remaining = ([one for one in batch if one.source not in sources] for batch in self.to_encode)
+            lane.remove(leaving)
+        remaining = ([one for one in batch if one not in leaving] for batch in self.to_encode)
         self.to_encode = deque(batch for batch in remaining if batch)
 
 
@@ -176,7 +176,7 @@ class Replica(Generic[Encoded]):
     def _step_lanes(self, work: _TierWork[Encoded], counter: c_int64 | None, count: int) -> None:
         work.steps_since_join += 1
         began_s, num_sources, num_rows = time.monotonic(), work.num_sources, work.num_rows()
-        beginning = [request for request in work.beginning if request.source in self._requests]
+        beginning = [request for request in work.beginning if request in self._requests]
         work.beginning.clear()
         lanes = [lane for lane in work.all_lanes() if lane.sources]
         limit = ONE_STEP
@@ -226,7 +226,7 @@ class Replica(Generic[Encoded]):
 
     def _join_together(self, work: _TierWork[Encoded], requests: Sequence[SegmentRequest]) -> None:
         try:
-            encoded = self._encode([request.source.ids for request in requests])
+            encoded = self._encode([request.ids for request in requests])
         except Exception as error:  # noqa: BLE001 -- the callers concerned get it
             self._join_apart(work, requests, error)
             return
@@ -245,7 +245,7 @@ class Replica(Generic[Encoded]):
             return
         for request in requests:
             try:
-                encoded = self._encode([request.source.ids])
+                encoded = self._encode([request.ids])
             except Exception as own_error:  # noqa: BLE001 -- the same
                 self._deliver([(request, own_error)])
                 continue
@@ -261,7 +261,7 @@ class Replica(Generic[Encoded]):
         encoded: Encoded,
     ) -> None:
         try:
-            lane.join([request.source for request in requests], encoded)
+            lane.join(requests, encoded)
         except Exception as error:  # noqa: BLE001 -- the same; most likely there is no memory
             there = [self._requests[source] for source in lane.sources]
             self._break_up(work, lane, list(dict.fromkeys([*there, *requests])), error)
@@ -312,14 +312,14 @@ class Replica(Generic[Encoded]):
         self._deliver(faults)
 
     def _register(self, request: SegmentRequest) -> None:
-        self._requests[request.source] = request
+        self._requests[request] = request
         self._num_watched += request.on_step is not None
         self._work[request.tier].num_sources += 1
         self._next_deadline_s = min(self._next_deadline_s, request.deadline_s)
 
     def _forget(self, request: SegmentRequest) -> None:
         self.rejected_at = -1
-        if self._requests.pop(request.source, None) is not None:
+        if self._requests.pop(request, None) is not None:
             self._num_watched -= request.on_step is not None
             self._work[request.tier].num_sources -= 1
 
@@ -328,7 +328,8 @@ class Replica(Generic[Encoded]):
             return
         for request, _ in outcomes:
             self._forget(request)
-        self._engine_metrics.segments_left([request.record(outcome) for request, outcome in outcomes])
+        if self._engine_metrics is not NO_METRICS:
+            self._engine_metrics.segments_left([request.record(outcome) for request, outcome in outcomes])
         for request, outcome in outcomes:
             request.finish(outcome)
 

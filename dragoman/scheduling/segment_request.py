@@ -15,14 +15,16 @@ from dragoman.types import Hypothesis, Priority, SearchKind
 Outcome = list[Hypothesis] | Exception
 
 
-@dataclass(slots=True, eq=False)
-class SegmentRequest:
-    """A source to search for, and whom to notify. Compared by identity."""
+def _notify_nobody(_outcome: Outcome) -> None: ...
 
-    source: Source
+
+@dataclass(slots=True, eq=False, kw_only=True)
+class SegmentRequest(Source):
+    """A source to search for, and whom to notify: all that is kept for a segment. Compared by identity."""
+
     kind: SearchKind
     priority: Priority
-    on_done: Callable[[Outcome], object]
+    on_done: Callable[[Outcome], object] = _notify_nobody
     """Called once with the outcome, on a thread of the engine, unless cancelled first; must be quick."""
     flow: Flow = field(default_factory=Flow)
     """The client request that the source is part of."""
@@ -47,7 +49,8 @@ class SegmentRequest:
     """Number of source tokens."""
 
     def __post_init__(self) -> None:
-        self.num_tokens = len(self.source.ids)
+        Source.__post_init__(self)
+        self.num_tokens = len(self.ids)
 
     @property
     def deadline_s(self) -> float:
@@ -68,14 +71,6 @@ class SegmentRequest:
             ending = SegmentOutcome.EXPIRED
         elif isinstance(outcome, Exception):
             ending = SegmentOutcome.FAILED
-        return SegmentRecord(
-            kind=self.kind,
-            ending=ending,
-            queued_s=self.queued_s,
-            joined_s=self.joined_s,
-            left_s=time.monotonic(),
-            num_source_tokens=self.num_tokens,
-            num_target_tokens=0 if best is None else best.num_tokens,
-            finish_reason=None if best is None else best.finish_reason,
-            mark=self.mark,
-        )
+        num_tokens, reason = (0, None) if best is None else (best.num_tokens, best.finish_reason)
+        times_s = self.queued_s, self.joined_s, time.monotonic()
+        return SegmentRecord(self.kind, ending, *times_s, self.num_tokens, num_tokens, reason, self.mark)

@@ -156,7 +156,7 @@ def test_a_source_gives_the_same_to_the_last_bit_in_any_company(engine: Engine, 
         engine.join(alone, [one.source])
         (again,) = run_to_end(alone)
         for hypothesis, same in zip(one.hypotheses, again.hypotheses, strict=True):
-            assert replace(hypothesis, reading=None) == replace(same, reading=None)
+            assert hypothesis._replace(reading=None) == same._replace(reading=None)
             assert (hypothesis.reading is None) == (kind.method not in FORCED_METHODS)
             if hypothesis.reading is not None and same.reading is not None:
                 assert hypothesis.reading.logprobs == same.reading.logprobs

@@ -11,7 +11,7 @@ from dragoman import DecodingOptions, EngineRequest, InputError, SegmentTranslat
 from dragoman.decoding.options import Sampling
 from dragoman.native.library import best_kernels
 from dragoman.pipeline.word_alignment import link_words
-from dragoman.scheduling.metrics import NoMetrics, SegmentRecord
+from dragoman.scheduling.metrics import EngineMetrics, SegmentRecord
 from dragoman.terms import Term, Terminology
 from dragoman.text.words import Word
 from dragoman.types import Link, Method, Span, Splitting
@@ -100,7 +100,7 @@ def test_alignment_alone_is_the_same_as_with_tokens_and_neither_is_there_unless_
     assert {(segment.links, segment.tokens) for segment in neither.segments} == {(None, None)}
 
 
-class Methods(NoMetrics):
+class Methods(EngineMetrics):
     """Remembers the method of each source."""
 
     def __init__(self) -> None:

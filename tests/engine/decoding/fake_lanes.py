@@ -1,7 +1,6 @@
 """Searches and lanes over fake steppers, and what holds for a source in any of them."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from dragoman.decoding.lanes import open_lane
@@ -75,7 +74,7 @@ def facts(hypotheses: list[Hypothesis]) -> list[tuple[object, ...]]:
     """All that hypotheses say; their readings alone are equal by identity only."""
     return [
         (
-            replace(one, reading=None),
+            one._replace(reading=None),
             one.reading and (one.reading.logprobs, one.reading.attention.tolist()),
         )
         for one in hypotheses

@@ -134,7 +134,7 @@ def test_forced_decoding_gives_the_score_of_the_search(
 
     (read,) = read_all(SCORE, [replace(source, target_ids=searched.ids)])
 
-    assert replace(read, reading=None, logprob=0.0, score=0.0) == replace(searched, logprob=0.0, score=0.0)
+    assert read._replace(reading=None, logprob=0.0, score=0.0) == searched._replace(logprob=0.0, score=0.0)
     assert (read.logprob, read.score) == pytest.approx((searched.logprob, searched.score))
     assert reading_of(read).logprobs[0] == 0.0  # of the prefix
 

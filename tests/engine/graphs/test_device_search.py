@@ -127,7 +127,7 @@ def comparable(hypothesis: Hypothesis) -> Result:
     """Split off what forced decoding read: arrays cannot be compared with `==`."""
     reading = hypothesis.reading
     values = () if reading is None else (reading.logprobs, reading.attention.tolist())
-    return replace(hypothesis, reading=None), values
+    return hypothesis._replace(reading=None), values
 
 
 @pytest.mark.parametrize("rows_at_one_cost", [0, 8, 256])

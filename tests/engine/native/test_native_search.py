@@ -137,7 +137,7 @@ def test_the_attention_of_a_search_is_that_of_its_target_decoded_by_force(
 
     assert any(source.wants_attention for source in found)
     for plain, source in wanting.items():
-        without = [replace(hypothesis, reading=None) for hypothesis in found[source]]
+        without = [hypothesis._replace(reading=None) for hypothesis in found[source]]
         assert without == expected[plain]
         for hypothesis in found[source]:
             assert (hypothesis.reading is not None) == source.wants_attention

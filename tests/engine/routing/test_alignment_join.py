@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dragoman import DecodingOptions
-from dragoman.pipeline.assembly import SegmentOutput, rejoin
+from dragoman.pipeline.assembly import SegmentOutput, TextAssembly
 from dragoman.routing.alignment_join import join_alignments
 from dragoman.routing.results import source_of_next_step
 from dragoman.text.segmentation import SegmentedText, segment
@@ -129,11 +129,11 @@ targets = st.text("ab. " + BREAKS, min_size=1, max_size=5).filter(lambda text: b
 
 def translation(texts: list[str], between: list[str]) -> Translation:
     document = SegmentedText(tuple(texts), tuple(between))
-    pieces = [
-        SegmentOutput("x", 1, (Hypothesis((3,), -1.0, 2, -0.5, FinishReason.STOP),), (text,))
-        for text in texts
-    ]
-    return rejoin(document, pieces, DecodingOptions().resolve(4, 1.0, early_stopping=False))
+    assembly = TextAssembly(document, DecodingOptions().resolve(4, 1.0, early_stopping=False))
+    for text in texts:
+        found = Hypothesis((3,), -1.0, 2, -0.5, FinishReason.STOP)
+        assembly.add(SegmentOutput("x", 1, (found,), (text,)))
+    return assembly.finish()
 
 
 @given(data=st.data(), count=st.integers(0, 4))

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from dragoman.decoding.loop import Lane, open_strategy
-from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.decoding.strategy import TargetLimits, TargetVocabulary
 from dragoman.scheduling.deadline import Deadline
 from dragoman.scheduling.metrics import NO_METRICS, EngineMetrics
 from dragoman.scheduling.policy import LIGHT_TOKENS, Capacity
@@ -81,9 +81,16 @@ class AwaitedSegment:
         self.outcomes: list[Outcome] = []
         self.is_done = threading.Event()
         limits = TargetLimits(max_tokens, max_tokens if max_tokens == ENDLESS else number % 3)
-        source = Source((number,), limits, (BOS,), num_hypotheses=beam_size)
-        self.request = SegmentRequest(source, SearchKind(beam_size), Priority.INTERACTIVE, self._receive)
-        self.request.deadline = Deadline.after(timeout_s)
+        self.request = SegmentRequest(
+            ids=(number,),
+            limits=limits,
+            begin=(BOS,),
+            num_hypotheses=beam_size,
+            kind=SearchKind(beam_size),
+            priority=Priority.INTERACTIVE,
+            on_done=self._receive,
+            deadline=Deadline.after(timeout_s),
+        )
 
     def _receive(self, outcome: Outcome) -> None:
         self.outcomes.append(outcome)
@@ -99,7 +106,7 @@ def alone(requested: AwaitedSegment) -> list[Hypothesis]:
     """What a source gives without any scheduler."""
     engine = Engine()
     lane = engine.open_lane(requested.request.kind)
-    lane.join([requested.request.source], engine.encode([requested.request.source.ids]))
+    lane.join([requested.request], engine.encode([requested.request.ids]))
     while True:
         for found in lane.step():
             return found.hypotheses

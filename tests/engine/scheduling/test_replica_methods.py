@@ -1,6 +1,6 @@
 """One replica searches, samples and reads at the same time, each in a lane of its own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from ctypes import c_int64
 from dataclasses import replace
 from functools import partial
@@ -10,7 +10,7 @@ import pytest
 from dragoman.decoding.lanes import open_lane
 from dragoman.decoding.loop import ONE_STEP, AnyLane, FinishedSource, Lane, StepLimit, open_strategy
 from dragoman.decoding.options import Sampling
-from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
+from dragoman.decoding.strategy import TargetLimits, TargetVocabulary
 from dragoman.loading import GPU_CAPACITY
 from dragoman.scheduling.policy import Capacity, Tier
 from dragoman.scheduling.replica import Replica
@@ -51,8 +51,8 @@ def open_any(kind: SearchKind) -> AnyLane[list[int]]:
     return open_lane(kind, stepper, TargetVocabulary(EOS, MODEL.vocab_size))
 
 
-def source_of(number: int, kind: SearchKind) -> Source:
-    return Source(
+def request_of(number: int, kind: SearchKind, on_done: Callable[[int, Outcome], object]) -> SegmentRequest:
+    return SegmentRequest(
         (number,),
         TargetLimits(6 + number % 3, number % 3),
         (BOS,),
@@ -61,18 +61,21 @@ def source_of(number: int, kind: SearchKind) -> Source:
         sampling=Sampling(top_k=3),
         seed=number,
         target_ids=(3, 4, 5)[: number % 4],
+        kind=kind,
+        priority=Priority.JOB,
+        on_done=partial(on_done, number),
     )
+
+
+def long_request(ids: tuple[int, ...], num_tokens: int, kind: SearchKind, tier: Tier) -> SegmentRequest:
+    limits = TargetLimits(num_tokens, num_tokens)
+    return SegmentRequest(ids, limits, (BOS,), kind=kind, priority=Priority.INTERACTIVE, tier=tier)
 
 
 def outcomes_of(requests: list[tuple[int, SearchKind]]) -> list[Outcome]:
     replica = Replica(encode, open_any, CAPACITY)
     outcomes: dict[int, Outcome] = {}
-    replica.join(
-        [
-            SegmentRequest(source_of(number, kind), kind, Priority.JOB, partial(outcomes.__setitem__, number))
-            for number, kind in requests
-        ]
-    )
+    replica.join([request_of(number, kind, outcomes.__setitem__) for number, kind in requests])
     while replica.num_sources:
         replica.step()
     return [outcomes[number] for number, _ in requests]
@@ -116,8 +119,7 @@ def test_only_sources_of_one_kind_that_nobody_watches_may_make_any_number_of_ste
     limits: list[StepLimit] = []
     replica = Replica(encode, partial(NotingLane, limits), CAPACITY)
     for kind in KINDS[:num_kinds]:
-        source = Source((kind.beam_size,), TargetLimits(99, 99), (BOS,))
-        request = SegmentRequest(source, kind, Priority.JOB, print)
+        request = long_request((kind.beam_size,), 99, kind, Tier.LIGHT)
         request.on_step = print if is_watched else None
         replica.join([request])
     counter = c_int64(3)
@@ -139,8 +141,7 @@ def test_bulk_segments_that_come_one_by_one_join_together_where_joins_take_long(
     waiting: list[SegmentRequest] = []
     joined: list[int] = []
     for number in range(46):
-        source = Source((number % 10,), TargetLimits(1000, 1000), (BOS,))
-        waiting.append(SegmentRequest(source, KINDS[0], Priority.INTERACTIVE, print, tier=tier))
+        waiting.append(long_request((number % 10,), 1000, KINDS[0], tier))
         if replica.wants_more(tier, len(waiting)):
             replica.join(waiting)
             joined.append(len(waiting))
@@ -162,12 +163,8 @@ def test_a_gpu_encodes_bulk_in_one_batch_after_a_few_steps_of_light_segments() -
     replica = Replica(count, open_any, GPU_CAPACITY)
     widths = (GPU_CAPACITY.encoder_tokens // GPU_CAPACITY.max_sources, 8)
     for tier, num_sources in ((Tier.LIGHT, 1), (Tier.BULK, GPU_CAPACITY.max_sources)):
-        sources = [
-            Source((5,) * widths[number % 2], TargetLimits(1000, 1000), (BOS,))
-            for number in range(num_sources)
-        ]
         replica.join(
-            [SegmentRequest(one, KINDS[0], Priority.INTERACTIVE, print, tier=tier) for one in sources]
+            [long_request((5,) * widths[number % 2], 1000, KINDS[0], tier) for number in range(num_sources)]
         )
     for _ in range(1 + 30):
         replica.step()
