@@ -55,6 +55,7 @@ class TextAssembly:
 
     def __init__(self, document: SegmentedText, options: SearchOptions) -> None:
         self.segments: list[SegmentTranslation] = []
+        self._pieces: list[SegmentOutput] = []
         self._document = document
         self._options = options
         self._source_end = self._end = 0  # of the segment before
@@ -78,12 +79,13 @@ class TextAssembly:
             piece.links and tuple(_move(piece.links, source_start, start)),
             piece.tokens,
         )
+        self._pieces.append(piece)
         self.segments.append(segment)
         return segment
 
-    def finish(self, pieces: Sequence[SegmentOutput]) -> Translation:
+    def finish(self) -> Translation:
         """Return the translation of the text: its translated segments with the gaps between them."""
-        options, rejoin = self._options, self._document.rejoin
+        options, rejoin, pieces = self._options, self._document.rejoin, self._pieces
         best = Alternative(rejoin([each.text for each in self.segments]), _score(pieces, 0, options))
         most = max([len(piece.hypotheses) for piece in pieces], default=0)
         others = [

@@ -154,7 +154,7 @@ class PendingTexts(Generic[Result]):
             segment = assembly.add(piece)
             if on_segment is not None and not self.future.done():
                 on_segment(segment)
-        text.outcome = assembly.finish([piece for piece in text.pieces if piece is not None])
+        text.outcome = assembly.finish()
 
     def _unify_forms(self, number: int, text: "_PendingText") -> None:
         """Search again for the segments that have another form of address than most."""

@@ -78,7 +78,7 @@ class Preparer:
         )
         is_sentence = options.target_prefix != "" or options.max_length is not None
         group_tokens = 0 if is_sentence else self._reader.reading_of(pair.source).group_tokens
-        read = _ReadSegments(self._reader, pair.source, how, group_tokens)
+        read = _ReadSegments(self._reader, pair.source, how, pause, group_tokens)
         before = last_sentence(options.context, pair.source) if group_tokens else ""
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
@@ -105,7 +105,7 @@ class Preparer:
             try:
                 if isinstance(document, InputError):
                     raise document
-                prepared.append(self._prepare(document, before, read, sum(map(len, around)), input_of, pause))
+                prepared.append(self._prepare(document, before, read, sum(map(len, around)), input_of))
             except InputError as error:
                 item = None if first_item is None else first_item + index
                 prepared.append(InputError(error.field, error.problem, item))
@@ -118,7 +118,6 @@ class Preparer:
         read: "_ReadSegments",
         num_around: int,
         input_of: Callable[[str, int], Input],
-        pause: Callable[[], None],
     ) -> PreparedText:
         """Cut segments that are too long, join short ones, and return the inputs of all.
 
@@ -128,14 +127,8 @@ class Preparer:
             read: what the model reads for them.
             num_around: number of ids that their languages and controls add.
             input_of: returns the input of a segment at a position among those that are searched for.
-            pause: called between pieces of work.
         """
-
-        def count_tokens(segment: str) -> int:
-            pause()
-            return len(read[segment].ids)
-
-        document = fit_segments(document, count_tokens, self._limits.max_source_tokens - num_around)
+        document = fit_segments(document, read.count_tokens, self._limits.max_source_tokens - num_around)
         sources: list[Input] = []
         num_searched = 0
         for sentence in document.segments:
@@ -259,12 +252,25 @@ class Preparer:
 class _ReadSegments(dict[str, ReadSegment]):
     """What the model reads for segments; each is read once. Not safe to use from several threads."""
 
-    def __init__(self, reader: Reader, language: str, options: ReadOptions, group_tokens: int = 0) -> None:
+    def __init__(
+        self,
+        reader: Reader,
+        language: str,
+        options: ReadOptions,
+        pause: Callable[[], None],
+        group_tokens: int,
+    ) -> None:
         self.group_tokens = group_tokens
         """Maximum tokens of consecutive sentences that are read together; 0 for one at a time."""
         self.language = language
         self._reader = reader
         self._options = options
+        self._pause = pause
+
+    def count_tokens(self, segment: str) -> int:
+        """Return the number of tokens of a segment."""
+        self._pause()
+        return len(self[segment].ids)
 
     def __missing__(self, segment: str) -> ReadSegment:
         """Read a new segment."""

@@ -2,7 +2,7 @@
 
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import NamedTuple, Protocol
 
@@ -17,52 +17,47 @@ Find = Callable[[str], Iterator[Found]]
 """Yields the parts of a text that a reading changes, in any order."""
 
 
+Sign = str | re.Pattern[str]
+"""Text in lower case, or a pattern that matches no line break."""
+
+
 class Texts:
     """Texts that are looked through together, which takes a fraction of the time of one look at each."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
-        self._exact = _JoinedTexts(texts)
-        self._lower = _JoinedTexts([text.lower() for text in texts])
+        self._exact, self._lower = _join(texts), _join([text.lower() for text in texts])
 
-    def with_any(self, signs: Iterable[str]) -> set[int]:
-        """Return the positions of texts that have one of the signs when they are in lower case."""
-        return {number for sign in signs for number in self._lower.with_sign(sign)}
-
-    def matching(self, pattern: re.Pattern[str]) -> set[int]:
-        """Return the positions of texts in which a pattern, which matches no line break, is found."""
-        return set(map(self._exact.number_at, map(re.Match.start, pattern.finditer(self._exact.text))))
-
-
-class _JoinedTexts:
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.text = "\n".join(texts)
-        self._starts = [0, *accumulate(len(text) + 1 for text in texts)]
-
-    def number_at(self, offset: int) -> int:
-        return bisect_right(self._starts, offset) - 1
-
-    def with_sign(self, sign: str) -> Iterator[int]:
-        offset = self.text.find(sign)
-        while offset >= 0:
-            number = self.number_at(offset)
-            yield number
-            offset = self.text.find(sign, self._starts[number + 1])
+    def with_sign(self, sign: Sign) -> Iterator[int]:
+        """Yield the positions of the texts that have a sign."""
+        text, starts = self._lower if isinstance(sign, str) else self._exact
+        found = _find(text, sign) if isinstance(sign, str) else map(re.Match.start, sign.finditer(text))
+        return (bisect_right(starts, offset) - 1 for offset in found)
 
 
 class Finder(NamedTuple):
     """What changes one kind of words in texts."""
 
     find: Find
-    may_find: Callable[[Texts], Iterable[int]]
+    may_find: Callable[[Texts], Collection[int]]
     """Returns the positions of the texts in which it may find something: a quick look at all."""
 
 
-def after_signs(find: Find, *signs: str | re.Pattern[str]) -> Finder:
-    """Return a finder for texts that have one of the signs: text in lower case, or a pattern."""
-    patterns = [sign for sign in signs if isinstance(sign, re.Pattern)]
-    words = [sign for sign in signs if isinstance(sign, str)]
-    return Finder(find, lambda texts: texts.with_any(words).union(*map(texts.matching, patterns)))
+def after_signs(find: Find, *signs: Sign) -> Finder:
+    """Return a finder for texts that have one of the signs."""
+    return Finder(find, lambda texts: {number for sign in signs for number in texts.with_sign(sign)})
+
+
+def _join(texts: Sequence[str]) -> tuple[str, list[int]]:
+    """Return texts in lines of one text, and where they start."""
+    return "\n".join(texts), [*accumulate((len(text) + 1 for text in texts), initial=0)]
+
+
+def _find(text: str, part: str) -> Iterator[int]:
+    offset = text.find(part)
+    while offset >= 0:
+        yield offset
+        offset = text.find(part, offset + 1)
 
 
 class Grammar(Protocol):

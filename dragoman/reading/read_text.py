@@ -98,8 +98,9 @@ def find_quote_spaces(target: str) -> list[int]:
 
 def without_quote_spaces(target: str) -> str:
     """Return a target without the spaces that `find_quote_spaces` finds."""
-    spaces = set(find_quote_spaces(target))
-    return "".join(letter for offset, letter in enumerate(target) if offset not in spaces)
+    spaces = sorted(set(find_quote_spaces(target)))
+    pieces = zip((0, *(space + 1 for space in spaces)), (*spaces, len(target)), strict=True)
+    return "".join([target[start:end] for start, end in pieces])
 
 
 def _follows_closing_quote(target: str, space: int) -> bool:

@@ -1,6 +1,6 @@
 """The way from a segment to the ids that the model reads: the only caller of a source's tokenizer."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -59,14 +59,14 @@ class Reader:
     ) -> dict[str, ReadSegment]:
         """Return the same for several segments, which are encoded together."""
         distinct = list(dict.fromkeys(segments))
-        every_read: list[RewordedText | None] = [None] * len(distinct)
-        every_respelled = every_read
-        if not options.as_written:
-            every_read = self._reading.read_all(distinct, language)
+        if options.as_written:
+            return dict(zip(distinct, map(ReadSegment, self._tokenizer.encode(distinct)), strict=True))
+        every_read = self._reading.read_all(distinct, language)
         texts = [
             segment if read is None else read.text for segment, read in zip(distinct, every_read, strict=True)
         ]
-        if not options.as_written and self.reading_of(language).has_respelling:
+        every_respelled: Sequence[RewordedText | None] = [None] * len(texts)
+        if self.reading_of(language).has_respelling:
             every_respelled = [self._respell(text, language, options) for text in texts]
         ids = self._tokenizer.encode([*texts, *(each.text for each in every_respelled if each is not None)])
         others = iter(ids[len(distinct) :])

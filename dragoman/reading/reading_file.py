@@ -59,16 +59,13 @@ class Reading:
 
     def read_all(self, segments: Sequence[str], language: str) -> list[RewordedText | None]:
         """Return the same for several segments."""
-        read: list[RewordedText | None] = [None] * len(segments)
-        found: dict[int, list[Found]] = {}
+        found: list[list[Found]] = [[] for _ in segments]
         finders = self.of(language).finders
         texts = Texts(segments if finders else ())
         for find, may_find in finders:
             for number in may_find(texts):
-                found.setdefault(number, []).extend(find(segments[number]))
-        for number, parts in found.items():
-            read[number] = render(segments[number], parts)
-        return read
+                found[number] += find(segments[number])
+        return [render(*each) if each[1] else None for each in zip(segments, found, strict=True)]
 
     def of(self, language: str) -> LanguageReading:
         """Return what is read in place of texts of a language."""

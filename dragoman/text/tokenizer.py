@@ -68,6 +68,12 @@ class Tokenizer:
         """Id of pieces that the vocabulary lacks."""
         self.byte_ids = ids.byte_ids
         """Byte value of each byte piece, by id: byte pieces spell what has no piece of its own."""
+        self.word_cost = ids.cost
+        """Returns the number of a word's pieces, and their summed cost: lower for a more frequent word.
+
+        The cost is the negative log-probability of a unigram model's pieces, and the rank of byte-pair
+        encoding's merges.
+        """
         self._rare_ids = frozenset((ids.unk_id, *ids.byte_ids))
 
     @classmethod
@@ -116,14 +122,6 @@ class Tokenizer:
         """Return the number of tokens of a segment; raise the errors of `encode`."""
         [ids] = self.encode([segment])
         return len(ids)
-
-    def word_cost(self, word: str) -> tuple[int, float]:
-        """Return the number of a word's pieces, and their summed cost: lower for a more frequent word.
-
-        The cost is the negative log-probability of a unigram model's pieces, and the rank of byte-pair
-        encoding's merges.
-        """
-        return self._ids.cost(word)
 
     def unknown_share(self, segment: str, ids: Sequence[int]) -> float:
         """Return the share of a segment's letters that have no piece, 0 to 1; 0 without letters.
