@@ -3,8 +3,6 @@
 import io
 import tracemalloc
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from zipfile import ZipFile, is_zipfile
 
 import pytest
@@ -12,13 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from service.formats.entries import FileFormatError
-from service.formats.limits import FileLimitError, FileLimits
 from service.formats.registry import open_format
 from service.formats.xml_units import xml_units
 from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
 from service.text.xml_parser import MAX_ATTRIBUTES, MAX_NAME_CHARACTERS, MAX_NAMES
 from tests.formats.hostile import HOSTILE, Hostile
-from tests.formats.rewriting import OPTIONS, entries, saved, texts
+from tests.formats.rewriting import OPTIONS, entries, texts
 from tests.linear import SIZE, count_calls, has_linear_count
 from tests.text.markup.marked import parse
 
@@ -59,43 +56,6 @@ def test_calls_and_memory_are_in_proportion_to_the_file(hostile: Hostile) -> Non
     content = hostile.make(LARGE)
     assert _peak_bytes(hostile, content) < FREE_BYTES + BYTES_PER_BYTE * _size_bytes(content)
     assert has_linear_count(lambda n: count_calls(lambda: _read(hostile, hostile.make(n))), SIZE)
-
-
-LONG = {
-    20_000: (
-        "a.docx of runs",
-        "a.xliff of default attributes",
-        "a.md of runs of '[^'",
-        "a.md of runs of '<!--'",
-    ),
-    200_000: (
-        "a.xliff of a long namespace",
-        "a.xliff of roots in a comment",
-        "a.xliff of states",
-        "a.po of placeholders",
-    ),
-    400_000: (
-        "a.po of continuations",
-        "a.po of comments",
-        "a.po of obsolete continuations",
-        "a.po of a long header",
-    ),
-    20_000_000: ("a.xliff of a long comment",),
-}
-"""Work of libraries in C is in no count of calls: of these files it would take hours, were it quadratic."""
-
-
-@pytest.mark.parametrize(("n", "title"), [(n, title) for n, titles in LONG.items() for title in titles])
-def test_long_files_are_read_or_rejected_within_the_limit_of_cpu_time(
-    n: int, title: str, tmp_path: Path
-) -> None:
-    hostile = BY_TITLE[title]
-    with saved(tmp_path, hostile.make(n)) as source, suppress(FileFormatError):
-        try:
-            for _ in open_format(hostile.name, OPTIONS, FileLimits(cpu_s=10)).read(source):
-                pass
-        except FileLimitError as error:
-            raise AssertionError("it took too long") from error
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import open_format
 from tests.formats.pdf_samples import PAGE_POINTS, SEED, drawn, one_page, stream, text_at
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
+from tests.linear import is_linear
 
 AS_DOCX = open_format("a.pdf", OPTIONS)
 AS_TEXT = open_format("a.pdf", FileOptions("de", "en", output=".txt"))
@@ -262,3 +263,12 @@ def test_one_thread_at_a_time_reads_with_pdfium(monkeypatch: pytest.MonkeyPatch)
 
     assert found == [found[0]] * 8
     assert max(num_open) == 1
+
+
+def test_a_long_line_and_many_lines_take_calls_in_proportion() -> None:
+    def read_lines(n: int) -> None:
+        line = b"BT /F 1 Tf 9 830 Td (%s) Tj ET " % (b"a" * n)
+        lines = b"".join(text_at(9, 800 - i / 10, b"ab-", 0.05) for i in range(n))
+        assert texts(open_format("a.pdf", OPTIONS), one_page(stream(line + lines)))
+
+    assert is_linear(read_lines)

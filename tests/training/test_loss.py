@@ -90,10 +90,10 @@ def test_a_sample_estimates_the_sum_below_the_softmax_without_bias() -> None:
     exact = linear_cross_entropy(states, weight, bias, targets, 0.1)
     torch.manual_seed(4)
 
-    found = torch.stack([sampled_cross_entropy(states, weight, bias, targets, 0.1, 12) for _ in range(3000)])
+    found = torch.stack([sampled_cross_entropy(states, weight, bias, targets, 0.1, 12) for _ in range(1000)])
 
     assert found.std() > 0.01
-    torch.testing.assert_close((found - exact).exp().mean().item(), 1.0, rtol=0.02, atol=0)
+    torch.testing.assert_close((found - exact).exp().mean().item(), 1.0, rtol=0.03, atol=0)
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])

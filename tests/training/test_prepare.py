@@ -144,15 +144,6 @@ def test_a_run_from_a_checkpoint_reads_the_same_pairs_as_a_fresh_one(recipe: Rec
     assert prepared(second) == first
 
 
-def test_data_processes_prepare_the_same_pairs(recipe: Recipe, tmp_path: Path) -> None:
-    recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
-    alone = prepared(recipe)
-
-    recipe["optimisation"]["data_processes"] = 2
-
-    assert prepared({**recipe, "run_dir": str(tmp_path / "second")}) == alone
-
-
 def test_copies_and_generated_lines_depend_on_the_seed(recipe: Recipe, tmp_path: Path) -> None:
     recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
     first = prepared(recipe)

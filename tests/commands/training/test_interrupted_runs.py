@@ -18,6 +18,7 @@ from typing_extensions import override
 
 from tests.paths import ROOT
 from tests.training.conftest import Pairs, Recipe, WriteRecipe, make_recipe
+from tests.training.test_prepare import prepared
 from tests.training.test_training_run import events, scores, train_in_process, weights, without_clock
 from training.config import TrainingConfig
 from training.errors import TrainingStopped, WorkerLostError
@@ -247,3 +248,12 @@ def test_two_processes_read_the_pairs_that_one_reads_in_twice_the_steps(
     together = {event.step: event.pairs_seen for event in events(uninterrupted_pair)}
 
     assert together == {step: alone[2 * step] for step in (20, PAIR_STEPS)}
+
+
+def test_data_processes_prepare_the_same_pairs(recipe: Recipe, tmp_path: Path) -> None:
+    recipe["data"]["corpora"][0]["variants"] = {"typo": 0.3}
+    alone = prepared(recipe)
+
+    recipe["optimisation"]["data_processes"] = 2
+
+    assert prepared({**recipe, "run_dir": str(tmp_path / "second")}) == alone

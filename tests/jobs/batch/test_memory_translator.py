@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dragoman import DecodingOptions
+from dragoman.errors import TranslationCancelled
 from dragoman.routing.router import Router
+from dragoman.translator import JOB_REQUEST
 from dragoman.types import Pair
 from service.batch.entry_translator import MAX_UNFINISHED_WINDOWS, RoutedEntryTranslator, UnchangedTranslator
 from service.batch.errors import InputProblem
@@ -227,6 +229,17 @@ def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: st
 
     assert outcome.is_source
     assert problem in (outcome.problem or "")
+
+
+def test_cancelling_ends_the_plan_of_a_long_entry(router: Router) -> None:
+    """Before the next entry is read, and before the engine gets a text."""
+    texts = iter(["Der Hund sieht {name}. " * 1_000, "ja"])
+    request = replace(JOB_REQUEST, is_cancelled=lambda: True)
+
+    with pytest.raises(TranslationCancelled):
+        list(RoutedEntryTranslator(router, "de", "en", request=request).translate(entries(texts)))
+
+    assert next(texts) == "ja"
 
 
 def test_a_translation_that_reached_its_limit_is_marked_as_truncated(router: Router) -> None:

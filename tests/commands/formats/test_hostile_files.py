@@ -1,18 +1,19 @@
-"""PDF files that are made to cost their readers more than their size end their own process, and no other."""
+"""Files that are made to cost their readers more than their size end their own process, and no other."""
 
 import zlib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from service.formats.entries import FileFormatError, FileOptions, TargetText
-from service.formats.limits import FileLimits
+from service.formats.limits import FileLimitError, FileLimits
 from service.formats.registry import open_format
 from service.text.marked_text import MarkedText
+from tests.formats.hostile import HOSTILE
 from tests.formats.pdf_samples import deflated, one_page, stream, text_at
-from tests.formats.rewriting import OPTIONS, saved, texts
-from tests.linear import is_linear
+from tests.formats.rewriting import OPTIONS, saved
 
 LIMITS = FileLimits(memory_bytes=2**27, cpu_s=20)
 TEXT = text_at(70, 700, b"Text")
@@ -96,10 +97,38 @@ def test_a_strange_file_within_the_limits_is_read(title: str, tmp_path: Path) ->
     assert "Text" in read(READ[title], tmp_path)
 
 
-def test_a_long_line_and_many_lines_take_calls_in_proportion() -> None:
-    def read_lines(n: int) -> None:
-        line = b"BT /F 1 Tf 9 830 Td (%s) Tj ET " % (b"a" * n)
-        lines = b"".join(text_at(9, 800 - i / 10, b"ab-", 0.05) for i in range(n))
-        assert texts(open_format("a.pdf", OPTIONS), one_page(stream(line + lines)))
+LONG = {
+    20_000: (
+        "a.docx of runs",
+        "a.xliff of default attributes",
+        "a.md of runs of '[^'",
+        "a.md of runs of '<!--'",
+    ),
+    200_000: (
+        "a.xliff of a long namespace",
+        "a.xliff of roots in a comment",
+        "a.xliff of states",
+        "a.po of placeholders",
+    ),
+    400_000: (
+        "a.po of continuations",
+        "a.po of comments",
+        "a.po of obsolete continuations",
+        "a.po of a long header",
+    ),
+    20_000_000: ("a.xliff of a long comment",),
+}
+"""Work of libraries in C is in no count of calls: of these files it would take hours, were it quadratic."""
 
-    assert is_linear(read_lines)
+
+@pytest.mark.parametrize(("n", "title"), [(n, title) for n, titles in LONG.items() for title in titles])
+def test_long_files_are_read_or_rejected_within_the_limit_of_cpu_time(
+    n: int, title: str, tmp_path: Path
+) -> None:
+    [hostile] = [each for each in HOSTILE if str(each) == title]
+    with saved(tmp_path, hostile.make(n)) as source, suppress(FileFormatError):
+        try:
+            for _ in open_format(hostile.name, OPTIONS, FileLimits(cpu_s=10)).read(source):
+                pass
+        except FileLimitError as error:
+            raise AssertionError("it took too long") from error
