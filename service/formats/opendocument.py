@@ -29,6 +29,7 @@ from service.text.tokens import InlineItem, TokenKind
 
 _TEXT = "urn:oasis:names:tc:opendocument:xmlns:text:1.0"
 OFFICE = "urn:oasis:names:tc:opendocument:xmlns:office:1.0"
+_DRAWING = "urn:oasis:names:tc:opendocument:xmlns:drawing:1.0"
 _MANIFEST = "META-INF/manifest.xml"
 _ENCRYPTION = Name("urn:oasis:names:tc:opendocument:xmlns:manifest:1.0", "encryption-data")
 _UNITS = frozenset([Name(_TEXT, "p"), Name(_TEXT, "h")])
@@ -168,7 +169,8 @@ def _non_text_item(element: Element, raw: str) -> InlineItem:
     if element.local == "line-break":
         return InlineItem(TokenKind.WORD, raw=raw, ends_line=True)
     is_anchored = element.attribute("anchor-type", _TEXT) not in {None, "as-char"}
-    return InlineItem(TokenKind.POINT if element.local in _POINTS or is_anchored else TokenKind.WORD, raw=raw)
+    kind = TokenKind.POINT if element.local in _POINTS or is_anchored else TokenKind.WORD
+    return InlineItem(kind, raw=raw, is_blank=element.name.uri == _DRAWING)
 
 
 def _write_paragraph(element: Element, items: Sequence[InlineItem]) -> str:

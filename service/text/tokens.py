@@ -109,13 +109,22 @@ def _with_positions(items: Sequence[InlineItem], positions: Sequence[int]) -> li
     ]
 
 
+_NOTHING = InlineItem(TokenKind.TEXT)
+
+
 def join_empty_elements(items: Sequence[InlineItem], kind: TokenKind) -> list[InlineItem]:
-    """Join start tags directly followed by their end tags into one item of a kind; drop empty items."""
+    """Join start tags directly followed by their end tags into one item of a kind; drop empty items.
+
+    An element with nothing but an image in it is like the image.
+    """
     joined: list[InlineItem] = []
     positions: list[int] = []
     for item in items:
-        if item.kind is TokenKind.CLOSE and joined and joined[-1].kind is TokenKind.OPEN:
-            joined[-1] = InlineItem(kind, raw=joined[-1].raw + item.raw)
+        last = joined[-1] if joined and item.kind is TokenKind.CLOSE else _NOTHING
+        if last.kind is TokenKind.OPEN:
+            joined[-1] = InlineItem(kind, raw=last.raw + item.raw)
+        elif last.is_blank and joined[-2:][0].kind is TokenKind.OPEN:
+            joined[-2:] = [replace(last, raw=joined[-2].raw + last.raw + item.raw)]
         elif item.raw or item.text:
             joined.append(item)
         positions.append(len(joined) - 1)

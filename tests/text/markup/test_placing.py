@@ -6,6 +6,7 @@ import pytest
 
 from dragoman.types import Link, SegmentTranslation, Span
 from service.text.options import MarkupLanguage, MarkupOptions
+from service.text.reading import ReadText
 from tests.paths import ROOT
 from tests.text.markup.marked import parse
 from tests.text.markup.translations import as_one, links, segment, translation
@@ -228,6 +229,12 @@ def test_elements_between_words_go_with_their_neighbour(
     xml: str, target: str, pairs: str, expected: str
 ) -> None:
     assert translate(xml, target, pairs, XML) == expected
+
+
+def test_an_element_with_nothing_but_an_image_is_like_the_image() -> None:
+    parts = parse("<p><b><img src='a'></b>Hund da <a><img src='b'></a></p>", HTML).parts
+
+    assert [part.marked.text for part in parts if isinstance(part, ReadText)] == ["Hund da"]
 
 
 def test_the_example_of_the_page_is_true() -> None:
