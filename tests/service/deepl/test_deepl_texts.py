@@ -199,12 +199,26 @@ def test_weblate_is_answered(http: httpx.Client, auth: Auth) -> None:
     assert answer == {**found, "text": 'HALLO <x id="7"></x>, WIE GEHT ES <x id="12"></x>?'}
 
 
-def test_mastodon_is_answered(http: httpx.Client, auth: Auth) -> None:
-    """Its request: a form, several texts, plain `EN`, HTML."""
-    texts = ["<p>Hallo <a href='https://a.example/Ä'>Welt</a></p>", "Bild"]
-    form = {"text": texts, "source_lang": "DE", "target_lang": "en", "tag_handling": "html"}
-    found = http.post("/v2/translate", data=form, headers=auth).json()["translations"]
-    assert [each["text"] for each in found] == ["<p>HALLO <a href='https://a.example/Ä'>WELT</a></p>", "BILD"]
+def test_libreoffice_is_answered(http: httpx.Client, key: str) -> None:
+    """Its request: the key and HTML in a form, and how tags are handled in the address of its settings."""
+    form = {"auth_key": key, "target_lang": "EN", "text": "<p>Hallo <b>Welt</b></p>"}
+    [found] = http.post("/v2/translate?tag_handling=html", data=form).json()["translations"]
+    assert found["text"] == "<p>HALLO <b>WELT</b></p>"
+
+
+def test_deepls_client_for_php_is_answered(http: httpx.Client, auth: Auth) -> None:
+    """Its request: JSON with real truth values and lists, and fields of its callers that no server knows."""
+    sent = {"show_billed_characters": True, "split_sentences": "1", "ignore_tags": ["x"], "debug": "1"}
+    answer = translate(http, auth, text=["Ein <x>Hund</x>"], tag_handling="xml", **sent)
+    assert (answer["text"], answer["billed_characters"]) == ("EIN <x>Hund</x>", 15)
+
+
+def test_deepls_client_for_ruby_is_answered(http: httpx.Client, auth: Auth) -> None:
+    """Its requests: no source as null, and JSON in the body of requests that only read."""
+    assert translate(http, auth, source_lang=None)["text"] == "HALLO"
+    listed = http.request("GET", "/v2/languages", json={"type": "target"}, headers=auth).json()
+    assert listed == http.get("/v2/languages", params={"type": "target"}, headers=auth).json()
+    assert "character_count" in http.request("GET", "/v2/usage", json={}, headers=auth).json()
 
 
 def test_languages_are_what_is_served(many: httpx.Client) -> None:
