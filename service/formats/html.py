@@ -115,14 +115,10 @@ def parse_html_parts(html: str, location: str = "") -> list[TextPart]:
     tags = [
         tag for tag in find_template_tags(html) if tag.kind is not TokenKind.WORD or html[tag.start] == "<"
     ]
-    if not tags:
-        return token_blocks(html_tokens(html, _HTML), MarkupLanguage.HTML, location)
     filled = fill(html, ((tag.start, tag.end, "x" * (tag.end - tag.start)) for tag in tags))
-    return token_blocks(
-        without_cut_elements(_with_tags(html_tokens(filled, _HTML), html, tags)),
-        MarkupLanguage.HTML,
-        location,
-    )
+    tokens = html_tokens(filled, _HTML)
+    tokens = without_cut_elements(_with_tags(tokens, html, tags)) if tags else tokens
+    return token_blocks(tokens, MarkupLanguage.HTML, location)
 
 
 def _with_tags(items: Iterable[InlineItem], html: str, tags: Sequence[TemplateTag]) -> Iterator[InlineItem]:

@@ -7,19 +7,19 @@ targets and definitions of links.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from tomllib import TOMLDecodeError, loads
 from typing import IO
 
-from service.formats.entries import Entry, FileFormatError, TargetText
+from service.formats.entries import Entry, FileFormatError
 from service.formats.html import parse_html_parts
 from service.formats.inline_runs import entries_in, text_runs
 from service.formats.markdown_blocks import BlockKind, BlockParser
 from service.formats.markdown_inline import InlineParser
 from service.formats.markdown_writing import InlineWriter
 from service.formats.parts import TextFormat, TextPart, Unit, decode, encode, joined
-from service.formats.string_files import SelectedKeys, Slot, join_keys
+from service.formats.string_files import SelectedKeys, Slot, join_keys, parts_around
 from service.formats.yaml_strings import YamlFormat
 
 _BYTE_ORDER_MARK = "\ufeff"
@@ -53,13 +53,7 @@ class MarkdownFormat(TextFormat):
             found = list(read(front["keys"], keys))
         except (FileFormatError, TOMLDecodeError):
             found = []
-        at = 0
-        for slot in found:
-            if isinstance(slot, Slot):
-                yield front["keys"][at : slot.start]
-                yield slot.unit
-                at = slot.end
-        yield front["keys"][at:]
+        yield from parts_around(front["keys"], found)
         yield text[end : front.end()]
 
 
@@ -77,15 +71,10 @@ def _toml_slots(text: str, keys: SelectedKeys) -> Iterator[Slot]:
     table = ""
     for found in _TOML.finditer(text):
         table = found["table"] or table
-        path = join_keys(table, found["key"]) if found["key"] else ""
-        if path and keys.has(path):
-            raw = found["value"]
-            entry = Entry(loads(f"a={raw}")["a"], f"front matter, {path}")
-            yield Slot(*found.span("value"), Unit((entry,), _toml_string, raw))
-
-
-def _toml_string(texts: Sequence[TargetText]) -> str:
-    return json.dumps(texts[0].text, ensure_ascii=False)
+        if found["key"] and keys.has(path := join_keys(table, found["key"])):
+            entry = Entry(loads(f"a={found['value']}")["a"], f"front matter, {path}")
+            unit = Unit((entry,), lambda texts: json.dumps(texts[0].text, ensure_ascii=False), found["value"])
+            yield Slot(*found.span("value"), unit)
 
 
 _LINES = re.compile(r"\r\n|\r|\n")

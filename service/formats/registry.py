@@ -123,7 +123,7 @@ def depends_on_languages(name: str) -> bool:
     Raises:
         FileFormatError: the suffix is unknown.
     """
-    return _format_and_compression(name)[0].depends_on_languages
+    return _FORMATS[_split_suffixes(name)[0]].depends_on_languages
 
 
 def output_name(name: str, output: str = "") -> str:
@@ -147,7 +147,8 @@ def output_suffix(name: str, target_name: str) -> str:
     Raises:
         FileFormatError: a file is not written in the format of that name, or its suffix is unknown.
     """
-    kind, compression = _format_and_compression(name)
+    own_suffix, compression = _split_suffixes(name)
+    kind = _FORMATS[own_suffix]
     if not is_known(target_name):
         return ""
     suffix, target_compression = _split_suffixes(target_name)
@@ -172,7 +173,7 @@ def requested_output(name: str, requested: str) -> str:
     """
     if not requested:
         return ""
-    _, compression = _format_and_compression(name)
+    _, compression = _split_suffixes(name)
     target_name = f".{requested}".removesuffix(compression) + compression
     _split_suffixes(target_name)
     return output_suffix(name, target_name)
@@ -204,11 +205,6 @@ def open_format(
     from service.formats.isolation import IsolatedFormat  # noqa: PLC0415 -- see above
 
     return IsolatedFormat(found, f"file{suffix}{compression}", options, limits, stop or Event())
-
-
-def _format_and_compression(name: str) -> tuple[_FormatEntry, str]:
-    suffix, compression = _split_suffixes(name)
-    return _FORMATS[suffix], compression
 
 
 def _split_suffixes(name: str) -> tuple[str, str]:

@@ -63,17 +63,17 @@ class StringFormat(TextFormat):
     def parse(self, source: IO[bytes]) -> tuple[Iterable[TextPart], Callable[[str], bytes]]:
         """See `TextFormat`."""
         _, text, encode_text = self._decode(source.read())
-        return _parts(text, self._slots(text), is_renamed=False), encode_text
+        return parts_around(text, self._slots(text)), encode_text
 
     def write(self, source: BinaryIO, texts: Iterator[TargetText], target: BinaryIO) -> None:
         """See `FileFormat`. Tags of the language change only if a text did."""
         mark, text, encode_text = self._decode(source.read())
         slots = list(self._slots(text))
-        unchanged = [entry.text for entry in entries_of(_parts(text, slots, is_renamed=False))]
+        unchanged = [entry.text for entry in entries_of(parts_around(text, slots))]
         given = list(texts)
         remaining = iter(given)
         is_renamed = [each.text for each in given] != unchanged
-        pieces = list(written(_parts(text, slots, is_renamed=is_renamed), remaining))
+        pieces = list(written(parts_around(text, slots, is_renamed=is_renamed), remaining))
         end(remaining)
         target.write(mark + encode_text("".join(pieces)))
 
@@ -83,7 +83,10 @@ class StringFormat(TextFormat):
         return found.byte_order_mark, text, partial(self.encode, encoding=found.encoding)
 
 
-def _parts(text: str, slots: Iterable[Slot | LanguageTag], *, is_renamed: bool) -> Iterator[TextPart]:
+def parts_around(
+    text: str, slots: Iterable[Slot | LanguageTag], *, is_renamed: bool = False
+) -> Iterator[TextPart]:
+    """Yield a text in parts: the units of its slots, and what is between."""
     at = 0
     for slot in slots:
         yield text[at : slot.start]

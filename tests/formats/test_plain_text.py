@@ -129,8 +129,13 @@ def test_lines_of_a_paragraph_are_joined_on_request_but_for_items_of_lists() -> 
     joining = PlainTextFormat(replace(OPTIONS, join_lines=True))
     content = "Eine Zeile,\ndie weitergeht.\n\n- Haus\n- Garten und\n  Hund\n1. Ja\n \nEnde"
 
-    found = ["Eine Zeile, die weitergeht.", "- Haus", "- Garten und Hund", "1. Ja", "Ende"]
-    assert texts(joining, content.encode()) == found
+    assert texts(joining, content.encode()) == [
+        "Eine Zeile, die weitergeht.",
+        "- Haus",
+        "- Garten und Hund",
+        "1. Ja",
+        "Ende",
+    ]
     assert rewritten(joining, content.encode(), own) == content.encode()
 
 

@@ -1,7 +1,6 @@
 """Markup survives whatever a translator says."""
 
 from collections import Counter
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from random import Random
 from xml.parsers import expat
@@ -51,10 +50,6 @@ class _Paths(HTMLParser):
 
 def xml_paths(xml: str) -> Counter[Path]:
     """The same of XML; fragments are in an element of no name."""
-    return Counter(_xml_paths(xml))
-
-
-def _xml_paths(xml: str) -> Iterator[Path]:
     is_document = "<?xml" in xml or "<!DOCTYPE doc" in xml
     parser = expat.ParserCreate("utf-8")
     inside: list[str] = []
@@ -69,7 +64,7 @@ def _xml_paths(xml: str) -> Iterator[Path]:
     parser.CommentHandler = lambda text: paths.append((*inside, "<!--", text))
     parser.ProcessingInstructionHandler = lambda *text: paths.append((*inside, "<?", *text))
     parser.Parse((xml if is_document else f"<r>{xml}</r>").encode(), True)  # noqa: FBT003 -- by position only
-    yield from paths
+    return Counter(paths)
 
 
 @settings(max_examples=500)

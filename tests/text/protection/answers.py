@@ -6,7 +6,7 @@ from dragoman.types import Alternative, FinishReason, SegmentTranslation, Span, 
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOutcome
-from service.text.text_plan import plan_text
+from tests.text.markup.marked import outcome
 
 
 def answer(source: str, *targets: str) -> Translation:
@@ -19,7 +19,4 @@ def answer(source: str, *targets: str) -> Translation:
 
 def translate(text: str, context: TextContext, engine: Callable[[str], Translation]) -> TextOutcome:
     """The outcome of a text that an engine translates."""
-    plan = plan_text(MarkedText(text), context)
-    while plan.calls:
-        plan.take(iter([engine(call.text) for call in plan.calls]))
-    return plan.outcome
+    return outcome(MarkedText(text), engine, context)

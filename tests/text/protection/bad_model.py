@@ -7,7 +7,8 @@ line alone: the same line always gets the same translation.
 import re
 from random import Random
 
-from dragoman.types import FinishReason, Link, SegmentTranslation, Span, Translation
+from dragoman.types import Link, SegmentTranslation, Span, Translation
+from tests.text.markup.translations import segment, translation
 
 _WORD = re.compile(r"\S+")
 _MOVES, _DROPS, _REPEATS, _TOUCHES = 0.4, 0.2, 0.3, 0.4
@@ -25,7 +26,7 @@ def translate_badly(text: str, *, changes_digits: bool = False) -> Translation:
         else:
             translated += line
         at += len(line) + 1
-    return Translation(translated, -1.0, FinishReason.STOP, tuple(segments), ())
+    return translation(translated, segments)
 
 
 def _segment(line: str, at: int, start: int, *, changes_digits: bool) -> SegmentTranslation:
@@ -44,17 +45,7 @@ def _segment(line: str, at: int, start: int, *, changes_digits: bool) -> Segment
             target = Span(first + len(text), first + len(text) + len(other))
             links.append(Link(Span(at + word.start, at + word.end), target))
             text += other
-    return SegmentTranslation(
-        line[words[0].start : words[-1].end],
-        text,
-        -1.0,
-        FinishReason.STOP,
-        len(words),
-        len(words),
-        source,
-        Span(first, first + len(text)),
-        tuple(links),
-    )
+    return segment(source.start, line[words[0].start : words[-1].end], first, text, tuple(links))
 
 
 def _said(random: Random, word: str, *, changes_digits: bool) -> str:

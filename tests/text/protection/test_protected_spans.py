@@ -162,14 +162,7 @@ def test_variants_of_a_choice_are_texts_of_their_own(text: str, breaks: list[str
 def test_placeholders_without_name_or_number_keep_their_order() -> None:
     forms = [span.shown for span in find_spans("{} %s %5.2f %1$s {0} <b>")]
 
-    assert forms == [
-        Shown.STRING,
-        Shown.STRING,
-        Shown.NUMBER,
-        Shown.COPY,
-        Shown.COPY,
-        Shown.COPY,
-    ]
+    assert forms == [Shown.STRING, Shown.STRING, Shown.NUMBER, Shown.COPY, Shown.COPY, Shown.COPY]
 
 
 @pytest.mark.parametrize(
