@@ -173,6 +173,8 @@ def _joins(sign: str, left: str, right: str) -> bool:
 _APOSTROPHES = "'\u2019"
 _CLAUSE_SIGNS = ",;:"
 """Signs between words, which word alignment gives to one of them."""
+_SIGNS_AFTER = f"{_CLAUSE_SIGNS}.!?"
+"""Signs that end what is before an element: `24. <b>Mai</b>` for `24 <b>May</b>`."""
 
 
 def _word_start(text: str, at: int) -> int:
@@ -321,8 +323,8 @@ class _NodePlacer:
             last = min(_word_end(self._translated, last), within.end)
             if self._text[node.source.end - 1] not in _CLAUSE_SIGNS:
                 last = first + len(self._translated[first:last].rstrip(_CLAUSE_SIGNS))
-        if node.opens is not None and self._text[node.source.start] not in _CLAUSE_SIGNS:
-            words = self._translated[first:last].lstrip(_CLAUSE_SIGNS)
+        if node.opens is not None and self._text[node.source.start] not in _SIGNS_AFTER:
+            words = self._translated[first:last].lstrip(_SIGNS_AFTER)
             first = (
                 last - len(words.lstrip() if len(words) < last - first else words) if words.strip() else first
             )

@@ -92,6 +92,12 @@ ELEMENTS = {
         "0-3 1-1 2-2 3-0",
         "nun<b> den hund </b>sehen",
     ),
+    "a full stop after what is before it": (
+        "on 24 <b>may</b>",
+        "am 24. mai",
+        "0-0 1-1 2-2 2-3",
+        "am 24. <b>mai</b>",
+    ),
     "nested": (
         "<i>big <b>red</b></i> dog",
         "perro rojo grande",
