@@ -311,9 +311,13 @@ def _match(source_items: Iterable[_Item], source_keys: _Keys, found: Iterable[_I
                 break
 
 
-def _match_parts(source_items: Iterable[_Item], found: Iterable[_Item]) -> None:
-    """Pair lists, which one language may write as one number and the other one as several."""
-    left = [item for item in found if not item.is_matched]
+def _match_parts(source_items: Sequence[_Item], found: Iterable[_Item]) -> None:
+    """Pair lists, which one language may write as one number and the other one as several.
+
+    All of a list must be in the source: `1,1111` is no `1.111`.
+    """
+    wanted = Counter(part for item in source_items if not item.is_matched for part in item.parts)
+    left = [item for item in found if not item.is_matched and not Counter(item.parts) - wanted]
     pool = Counter(part for item in left for part in item.parts)
     for item in source_items:
         needed = Counter(() if item.is_matched else item.parts)

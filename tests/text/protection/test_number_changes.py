@@ -43,7 +43,8 @@ def values(random: Random) -> tuple[int, str, bool]:
 
 @pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "de")])
 def test_no_change_of_a_number_is_missed_and_the_targets_signs_are_none(source: str, target: str) -> None:
-    """A digit more, less, or another one, in random numbers; the same with other signs is kept."""
+    """A digit more, less, or another one, in random numbers, grouped right or wrong; the same with other signs
+    is kept."""
     random = Random(2)  # noqa: S311 -- draws samples
     forms = number_forms(source, target)
     sources, targets = (GERMAN, ENGLISH) if source == "de" else (ENGLISH, GERMAN)
@@ -56,10 +57,13 @@ def test_no_change_of_a_number_is_missed_and_the_targets_signs_are_none(source: 
         digits = str(value)
         at = random.randrange(len(digits))
         wrong = int(random.choice((digits[:at] + digits[at + 1 :], f"{digits[:at]}7{digits[at:]}")) or 8)
-        changed = frame % written(wrong, fraction, grouped=grouped, language=target)
+        changed = written(wrong, fraction, grouped=grouped, language=target)
+        cut = random.randint(1, len(str(wrong)))
+        misgrouped = f"{str(wrong)[:cut]}{SIGNS[target][1]}{str(wrong)[cut:]}".rstrip(SIGNS[target][1])
 
         assert not forms.compare(own, same), (own, same)
-        assert wrong == value or forms.compare(own, changed).missing, (own, changed)
+        for other in (changed, misgrouped):
+            assert wrong == value or forms.compare(own, frame % other).missing, (own, other)
 
 
 @pytest.mark.parametrize(
