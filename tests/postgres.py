@@ -26,19 +26,15 @@ class Postgres:
     user: str
     _numbers: Iterator[int] = field(default_factory=count)
 
-    def url(self, name: str) -> str:
-        return f"postgresql://{self.user}@/{name}?host={self.folder}"
-
     def new_database(self) -> str:
-        """The URL of an empty one."""
-        name = f"dragoman{next(self._numbers)}"
-        engine = create_engine(
-            self.url("postgres").replace("postgresql:", "postgresql+psycopg:"), isolation_level="AUTOCOMMIT"
-        )
-        with engine.connect() as connection:
-            connection.execute(text(f"CREATE DATABASE {name}"))
+        """The URL of an empty one: a schema of its own user, which takes a tenth of the time."""
+        user = f"dragoman{next(self._numbers)}"
+        engine = create_engine(f"postgresql+psycopg://{self.user}@/postgres?host={self.folder}")
+        with engine.begin() as connection:
+            connection.execute(text(f"CREATE ROLE {user} LOGIN SUPERUSER"))
+            connection.execute(text(f"CREATE SCHEMA AUTHORIZATION {user}"))
         engine.dispose()
-        return self.url(name)
+        return f"postgresql://{user}@/postgres?host={self.folder}"
 
 
 @contextmanager
