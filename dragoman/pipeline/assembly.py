@@ -46,9 +46,6 @@ class SegmentOutput(NamedTuple):
         """Return the text of the n-th best hypothesis, or of the last one."""
         return self.targets[min(rank, len(self.targets) - 1)] if self.targets else self.source
 
-    def hypothesis(self, rank: int) -> Hypothesis:
-        return self.hypotheses[min(rank, len(self.hypotheses) - 1)]
-
 
 class TextAssembly:
     """Puts a text's segments, which come in order, in their positions."""
@@ -112,8 +109,10 @@ def _move(links: Iterable[Link], source_by: int, target_by: int) -> Iterator[Lin
 def _score(pieces: Sequence[SegmentOutput], rank: int, options: SearchOptions) -> float | None:
     if not options.return_scores:
         return None
-    hypotheses = [piece.hypothesis(rank) for piece in pieces if piece.hypotheses]
-    return text_score(hypotheses, options.length_penalty) if hypotheses else 0.0
+    hypotheses = [
+        (piece.hypotheses[rank:] or piece.hypotheses[-1:])[0] for piece in pieces if piece.hypotheses
+    ]
+    return text_score(hypotheses, options.length_penalty)
 
 
 def _confidence(pieces: Sequence[SegmentOutput]) -> float:

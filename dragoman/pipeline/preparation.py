@@ -95,10 +95,8 @@ class Preparer:
 
         def input_of(sentence: str, number: int) -> Input:
             pause()
-            has_controls = not controls or may_address(sentence, pair.source)
-            return self._source(
-                sentence, read, around if has_controls else without_controls, number, term_finder
-            )
+            own = around if not controls or may_address(sentence, pair.source) else without_controls
+            return self._source(sentence, read, own, number, term_finder)
 
         prepared: list[PreparedText | InputError] = []
         for index, document in enumerate(documents):

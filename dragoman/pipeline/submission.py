@@ -178,13 +178,9 @@ class TextSubmitter:
                     resolve(future, [found[number] for number in range(len(sources))])
 
         requests = SegmentRequests(self._engine, resolved)
-        begun = [
-            each
-            for number, source in enumerate(sources)
-            for each in requests.search(
-                SegmentInput(number, list(source)), lambda segment: partial(receive, segment)
-            )
-        ]
+        begun: list[Begun] = []
+        for number, source in enumerate(sources):
+            begun += requests.search(SegmentInput(number, list(source)), lambda one: partial(receive, one))
         _begin_all(begun, enqueue)
         if not sources:
             resolve(future, [])

@@ -97,12 +97,11 @@ class Respeller:
         """Return the words with an ss that becomes a ß."""
         words: list[Span] = []
         end = 0
-        for token in segment.split():
-            if "ss" in token:
-                start = segment.index(token, end)
-                end = start + len(token)
-                find = self._cached_ss if len(token) <= MAX_CACHED_LETTERS else self._find_ss_in
-                words += (Span(start + first, start + last) for first, last in find(token, language))
+        for token in [token for token in segment.split() if "ss" in token]:
+            start = segment.index(token, end)
+            end = start + len(token)
+            find = self._cached_ss if len(token) <= MAX_CACHED_LETTERS else self._find_ss_in
+            words += [Span(start + first, start + last) for first, last in find(token, language)]
         return words
 
     def _find_ss_in(self, token: str, language: str) -> tuple[Span, ...]:

@@ -302,7 +302,7 @@ class _FreeCapacity:
         self, capacity: Capacity, load: Load, most: int, most_jobs: float, other_load: OtherTierLoad
     ) -> None:
         self._budget_tokens = capacity.budget_tokens
-        self._lanes = dict(load)
+        self.lanes = dict(load)
         self._num_sources = sum(lane.num_sources for lane in load.values())
         self._most_jobs = most_jobs
         limits = (capacity.max_rows, capacity.max_sources)
@@ -324,18 +324,15 @@ class _FreeCapacity:
             return False
         if not self._num_sources:
             return True
-        lane = self._lanes.get(source.kind, _EMPTY_LANE)
+        lane = self.lanes.get(source.kind, _EMPTY_LANE)
         padded = (lane.num_sources + 1) * max(lane.width, source.num_tokens)
         return source.kind.beam_size <= self.free_rows and (
             not lane.num_sources or padded <= self._budget_tokens
         )
 
-    def is_widened_by(self, source: WaitingSource) -> bool:
-        return source.num_tokens > self._lanes.get(source.kind, _EMPTY_LANE).width
-
     def take(self, source: W) -> W:
-        num_sources, width = self._lanes.get(source.kind, _EMPTY_LANE)
-        self._lanes[source.kind] = LaneLoad(num_sources + 1, max(width, source.num_tokens))
+        num_sources, width = self.lanes.get(source.kind, _EMPTY_LANE)
+        self.lanes[source.kind] = LaneLoad(num_sources + 1, max(width, source.num_tokens))
         self.free_rows -= source.kind.beam_size
         self._num_sources += 1
         self.most -= 1
@@ -350,7 +347,7 @@ def _choose(group: Iterable[W], free: _FreeCapacity) -> list[W]:
     for source in group:
         if free.most < 1 or free.free_rows < 1:
             return chosen
-        if chosen and free.is_widened_by(source):
+        if chosen and source.num_tokens > free.lanes.get(source.kind, _EMPTY_LANE).width:
             wide.append(source)
         elif free.has_capacity_for(source):
             chosen.append(free.take(source))

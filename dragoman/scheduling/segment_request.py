@@ -23,7 +23,7 @@ class SegmentRequest(Source):
     """A source to search for, and whom to notify: all that is kept for a segment. Compared by identity."""
 
     kind: SearchKind
-    priority: Priority
+    priority: Priority = Priority.INTERACTIVE
     on_done: Callable[[Outcome], object] = _notify_nobody
     """Called once with the outcome, on a thread of the engine, unless cancelled first; must be quick."""
     flow: Flow = field(default_factory=Flow)

@@ -189,16 +189,15 @@ def _splitter_code(language: str) -> str:
     return code if code.isascii() else "en"
 
 
-def _whole_span(text: str, _language: str) -> Iterator[Bounds]:
+def _whole_span(text: str, _language: str) -> Iterable[Bounds]:
     return _trim_span(text, 0, len(text))
 
 
-def _trim_span(text: str, start: int, end: int) -> Iterator[Bounds]:
-    """Yield the span without white space at its ends; yield nothing if the rest is empty."""
+def _trim_span(text: str, start: int, end: int) -> tuple[Bounds, ...]:
+    """Return the span without white space at its ends; nothing if the rest is empty."""
     without_leading = text[start:end].lstrip()
-    if without_leading:
-        start = end - len(without_leading)
-        yield start, start + len(without_leading.rstrip())
+    start = end - len(without_leading)
+    return ((start, start + len(without_leading.rstrip())),) if without_leading else ()
 
 
 def _sentence_ends(line: str, code: str) -> list[int]:
@@ -261,7 +260,7 @@ def _sentences(text: str, code: str) -> list[str]:
     return sentences if "".join(sentences) == text else [text]
 
 
-_SPANS: Mapping[Splitting, Callable[[str, str], Iterator[Bounds]]] = {
+_SPANS: Mapping[Splitting, Callable[[str, str], Iterable[Bounds]]] = {
     Splitting.SENTENCES: _line_spans,
     Splitting.NO_NEWLINES: _sentence_spans,
     Splitting.OFF: _whole_span,

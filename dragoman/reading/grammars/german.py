@@ -76,9 +76,13 @@ _DATES = re.compile(
 """One date or two, after a word that stands before dates: versions and chapters look the same."""
 _DATE_SIGN = re.compile(r"\.\d\d?\.")
 _FRACTIONS = re.compile(r"\b(?:(?P<A>A)|(?P<a>a))nderthalb|\b(?:[Ee]iner? )?Dreiviertelstunde\b")
+_SIGNS = ("hundert", "tausend", "igste")
+"""One of them is in every number that is read, but for negative ones."""
 
 
 def _read(word: re.Match[str], is_negative: bool) -> NumberInWords | None:  # noqa: FBT001 -- a fact
+    if not (is_negative or any(map(word[0].lower().__contains__, _SIGNS))):
+        return None
     ordinal = _ORDINAL.match(word.string, word.start())
     number = word[0] if ordinal is None else ordinal[1]
     parts = _WORDS.parts(number.lower().replace("dreissig", "dreißig"))
@@ -127,5 +131,5 @@ READINGS: Mapping[str, Finder] = {
     "dates": after_signs(_find_dates, _CALENDAR.sign, _DATE_SIGN),
     "fractions": after_signs(_find_fractions, "nderthalb", "reiviertelstunde"),
     "minus": MINUS,
-    "numbers_in_words": after_signs(_NUMBERS.find, "hundert", "tausend", "igste", "minus "),
+    "numbers_in_words": after_signs(_NUMBERS.find, *_SIGNS, "minus "),
 }

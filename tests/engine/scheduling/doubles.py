@@ -87,7 +87,6 @@ class AwaitedSegment:
             begin=(BOS,),
             num_hypotheses=beam_size,
             kind=SearchKind(beam_size),
-            priority=Priority.INTERACTIVE,
             on_done=self._receive,
             deadline=Deadline.after(timeout_s),
         )

@@ -75,6 +75,14 @@ def notes() -> Notes:
     return Notes()
 
 
+def test_both_readings_of_a_segment_are_submitted_together(notes: Notes) -> None:
+    """What follows another search has no caller."""
+    with Translator.open("de-en", engine_metrics=notes) as translator:
+        translator.submit("DER HUND schläft.").result(TIMEOUT_S)
+
+    assert [record.mark for record in notes.records] == ["nobody", "nobody"]
+
+
 @pytest.mark.parametrize("beam_size", [1, 3])
 def test_a_source_is_reported_from_its_arrival_to_its_end(notes: Notes, beam_size: int) -> None:
     requested = AwaitedSegment(4, beam_size=beam_size)

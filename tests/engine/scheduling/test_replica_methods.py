@@ -69,7 +69,7 @@ def request_of(number: int, kind: SearchKind, on_done: Callable[[int, Outcome], 
 
 def long_request(ids: tuple[int, ...], num_tokens: int, kind: SearchKind, tier: Tier) -> SegmentRequest:
     limits = TargetLimits(num_tokens, num_tokens)
-    return SegmentRequest(ids, limits, (BOS,), kind=kind, priority=Priority.INTERACTIVE, tier=tier)
+    return SegmentRequest(ids, limits, (BOS,), kind=kind, tier=tier)
 
 
 def outcomes_of(requests: list[tuple[int, SearchKind]]) -> list[Outcome]:
