@@ -59,8 +59,8 @@ test: $(VENV)/.development ## Set up everything and run all tests but test-comma
 	$(BIN)/python -m pytest $(TESTS) $(WITHOUT_COMMANDS)
 
 test-commands: $(VENV)/.development ## Run the tests that start commands, compilers, browsers and clusters, and those with random inputs with more of them
-	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) tests/commands tests/formats/fuzz tests/imports/sameness tests/imports/huggingface/test_tokenisation.py
-	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) -m "hypothesis and not slow" $(WITHOUT_COMMANDS)
+	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) tests/commands tests/formats/fuzz
+	EXAMPLES=20 $(BIN)/python -m pytest $(TESTS) -m "(hypothesis or examples) and not slow" $(WITHOUT_COMMANDS)
 
 # A folder `import` could not be imported.
 $(SUITES): $(VENV)/.development

@@ -20,6 +20,7 @@ from dragoman.shortlist import Shortlist
 from dragoman.types import Method, SearchKind
 from tests.engine.conftest import FP32, INT8
 from tests.engine.decoding.fake_lanes import run_to_end
+from tests.examples import FEW, FEWEST
 from tests.imports.shortlist.random_shortlists import random_shortlist
 from tests.paths import MODELS
 
@@ -27,7 +28,7 @@ BUNDLES: list[tuple[Path, Kernels]] = [
     *((path, "onnxruntime") for path in (FP32, INT8, MODELS / "de-en")),
     *((path, "native") for path in (INT8, MODELS / "de-en")),
 ]
-NUM_SOURCES, NUM_OF_LARGE_MODEL = 12, 5
+NUM_SOURCES, NUM_OF_LARGE_MODEL = (12, 5) if FEW > FEWEST else (6, 4)
 LARGE_VOCAB = 1000
 KINDS = [
     *(SearchKind(beam_size, is_shortlisted) for beam_size in (1, 4) for is_shortlisted in (False, True)),
@@ -139,6 +140,7 @@ def search_in_company(
     return found + run_to_end(lane)
 
 
+@pytest.mark.examples
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_source_gives_the_same_to_the_last_bit_in_any_company(engine: Engine, kind: SearchKind) -> None:
     if kind.is_shortlisted and engine.manifest.precision == "fp32":

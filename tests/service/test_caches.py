@@ -1,8 +1,9 @@
 """Every cache has a bound: in its number of entries, and in the size of what it keeps of a client's text."""
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from enum import Enum
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,10 +70,10 @@ CACHES = {
 """The caches of each module by what fills them; see the table in `docs/reference/limits.md`."""
 
 
-def sources() -> Iterator[tuple[str, ast.Module]]:
-    for folder in ("dragoman", "service"):
-        for path in (ROOT / folder).rglob("*.py"):
-            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text("utf-8"))
+@cache
+def sources() -> Mapping[str, ast.Module]:
+    paths = [path for folder in ("dragoman", "service") for path in (ROOT / folder).rglob("*.py")]
+    return {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text("utf-8")) for path in paths}
 
 
 def cache_calls(tree: ast.Module) -> list[str]:
@@ -90,14 +91,14 @@ def cache_calls(tree: ast.Module) -> list[str]:
 
 
 def test_what_fills_each_cache_is_known() -> None:
-    found = {name: len(calls) for name, tree in sources() if (calls := cache_calls(tree))}
+    found = {name: len(calls) for name, tree in sources().items() if (calls := cache_calls(tree))}
     assert found == {name: len(keys) for name, keys in CACHES.items()}
 
 
 def test_caches_that_clients_fill_have_a_maximum_number_of_entries() -> None:
     unlimited = {
         name
-        for name, tree in sources()
+        for name, tree in sources().items()
         for call in cache_calls(tree)
         if call.partition("(")[0] == "cache" or "None" in call
     }
@@ -107,7 +108,7 @@ def test_caches_that_clients_fill_have_a_maximum_number_of_entries() -> None:
 def test_no_module_has_a_mapping_or_list_that_grows() -> None:
     growing = {
         f"{name}:{statement.lineno}"
-        for name, tree in sources()
+        for name, tree in sources().items()
         for statement in tree.body
         if isinstance(statement, ast.Assign | ast.AnnAssign) and is_empty(statement.value)
     }

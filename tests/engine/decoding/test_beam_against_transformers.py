@@ -19,11 +19,13 @@ from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 from tests.engine.decoding.fake_stepper import Candidates, Ids, Prefix
 from tests.engine.decoding.reference_search import Found
+from tests.examples import FEW, FEWEST
 
 VOCAB_SIZE, EOS, PAD = 40, 0, 39
 MAX_LENGTH = 20
 """As Transformers counts: with the token that starts the decoder."""
-NUM_INPUTS = 20
+NUM_INPUTS = 20 if FEW > FEWEST else 6
+pytestmark = pytest.mark.examples
 Model = Any
 """A `MarianMTModel`: its own types do not know that it generates."""
 

@@ -15,7 +15,7 @@ from dragoman.native.onnx_file import Graph, OnnxFileError, read_graph
 from tests.paths import MODELS
 
 MODEL = MODELS / "de-en"
-MANY = 1_000_000
+MANY = 200_000
 
 
 def small_model(num_dims: int = 2) -> onnx.ModelProto:

@@ -33,6 +33,7 @@ from tests.imports.huggingface.make_models import (
 )
 from tests.imports.huggingface.odd_lines import odd_lines
 
+pytestmark = pytest.mark.examples
 NUM_ODD = 2500 if FEW > FEWEST else 400
 REAL = tuple(german() + english())
 ODD = tuple(odd_lines(REAL, NUM_ODD, seed=3))

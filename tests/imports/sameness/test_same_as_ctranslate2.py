@@ -12,9 +12,12 @@ from tests.paths import ROOT
 READ = ("MarianMTModel", "NllbTokenizer")
 """Of the others CTranslate2 4.8 does not read the files that Transformers 5 writes."""
 
-pytestmark = pytest.mark.skipif(
-    not (ROOT / PEERS_PYTHON).is_file(),
-    reason="CTranslate2 is not there; `make .venv-bench/.peers` installs it",
+pytestmark = (
+    pytest.mark.examples,
+    pytest.mark.skipif(
+        not (ROOT / PEERS_PYTHON).is_file(),
+        reason="CTranslate2 is not there; `make .venv-bench/.peers` installs it",
+    ),
 )
 
 

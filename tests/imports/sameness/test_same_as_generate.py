@@ -11,6 +11,7 @@ from dragoman import DecodingOptions
 from tests.imports.sameness.exported import Both, Said
 
 BEAM_SHARE = 0.95
+pytestmark = pytest.mark.examples
 
 
 def unexplained(both: Both, options: Mapping[str, Any], found: list[Said], expected: list[Said]) -> list[int]:
