@@ -19,7 +19,7 @@ from tests.formats.rewriting import OPTIONS, entries, texts
 from tests.linear import SIZE, count_calls, has_linear_count
 from tests.text.markup.marked import parse
 
-LARGE = 200
+LARGE = 100
 FREE_BYTES = 2**20
 BYTES_PER_BYTE = 2000
 """Of memory for each of a file, unpacked: elements of four bytes become trees."""

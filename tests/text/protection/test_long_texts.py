@@ -21,10 +21,10 @@ PIECES = (
     "é\u0301", "@x.de ", "&amp;", "{{", "}}", "{ $n -> [one] ", "192.168.0.1", "x" * 90,
 )  # fmt: skip
 PATTERNS = (patterns._ALL, patterns.in_select(), numbers._SHAPES, numbers._TOKEN, numbers._NUMBER)
-NUM_CHARACTERS = 300_000
+NUM_CHARACTERS = 100_000
 LONG = {
-    "words and one object": "Der Hund läuft durch den Wald. " * 10_000 + "%s",
-    "many objects": "Der Hund läuft 12 km, und {name} sieht ihn am 3. Mai. " * 6_000,
+    "words and one object": "Der Hund läuft durch den Wald. " * 3_000 + "%s",
+    "many objects": "Der Hund läuft 12 km, und {name} sieht ihn am 3. Mai. " * 2_000,
     "braces": "{" * NUM_CHARACTERS,
     "tags without end": "<a " * (NUM_CHARACTERS // 3),
     "digits": "1" * NUM_CHARACTERS + "%s",
