@@ -16,7 +16,7 @@ from bench.robustness.inputs import FOLDER, TARGETS, RequiredItem, Rule, read_in
 from bench.robustness.required_items import positions
 from bench.robustness.verdicts import BEAM_SIZES, Rates, judge, listed_pairs, rates_of, translate_and_judge
 from dragoman import Pair, Router
-from tests.paths import MODELS
+from tests.paths import MODELS, TINY
 
 LISTS = {language: read_inputs(language) for language in TARGETS}
 EVERY = [(Pair(source, TARGETS[source]), given) for source, inputs in LISTS.items() for given in inputs]
@@ -201,5 +201,6 @@ def test_a_rate_below_its_bar_is_reported() -> None:
     assert missed_bars(worse, asdict(RATES)) == ["kept 75.5 %, 76 % at least", "invented 7.1 %, 7 % at most"]
 
 
-def test_a_bundle_is_held_to_the_pairs_that_have_a_list(tiny: Router) -> None:
-    assert listed_pairs(tiny) == [Pair("de", "en")]
+def test_a_bundle_is_held_to_the_pairs_that_have_a_list() -> None:
+    with Router.open({"tiny": TINY / "bundle-fp32"}) as tiny:
+        assert listed_pairs(tiny) == [Pair("de", "en")]

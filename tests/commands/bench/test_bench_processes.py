@@ -1,9 +1,11 @@
-"""Benchmarks whose parts run in processes of their own."""
+"""Loads of hostile clients, and benchmarks whose parts run in processes of their own."""
 
+import asyncio
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -11,15 +13,21 @@ import pytest
 from bench import gpu
 from bench.clients import RequestOutcome
 from bench.contenders import Contender, Worker, running
-from bench.hostile import shares
-from bench.hostile.clients import Site
+from bench.hostile import attacks, shares
+from bench.hostile.__main__ import load
+from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, with_key
+from bench.hostile.clients import BEHAVIOURS, Site, record_expected
+from bench.hostile.service import SETTINGS, make_site
 from bench.hostile.shares import measure_kind
 from bench.numbers import ValueOutcome, translate_values
-from bench.processes import run_process
+from bench.processes import MIB, run_process
 from bench.robustness import __main__ as robustness
-from tests.commands.bench.conftest import TEXTS
+from dragoman.bundle import open_bundle
 from tests.engine.cuda.half_bundles import write_half
+from tests.engine.routing.doubles import write_bundle
 from tests.paths import MODELS, TINY
+from tests.service.conftest import ready_client, router_of
+from tests.service.doubles import DoubleTranslator
 
 WORDS = ["--device", "cpu", "--batches", "2", "1"]
 
@@ -128,3 +136,70 @@ def test_the_result_has_every_beam_size_and_kind_and_says_where_it_comes_from(
     assert sum(kind["inputs"] for kind in greedy["kinds"].values()) == greedy["all"]["inputs"]
     assert len(beam["failures"]) == round((1 - beam["all"]["good"]) * beam["all"]["inputs"])
     assert "de -> en, beam 4" in capsys.readouterr().out
+
+
+TEXTS = ["ein hund", "eine katze", "zwei hunde"]
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    """A server with the engine's double, and keys."""
+    bundle = write_bundle(tmp_path / "tiny", "tiny-de-en")
+    double = DoubleTranslator(open_bundle(bundle).manifest)
+    url = f"sqlite:///{tmp_path / 'accounts.db'}"
+    settings: dict[str, Any] = {
+        name.removeprefix("DRAGOMAN_").lower(): value for name, value in SETTINGS.items()
+    }
+    with router_of(double, bundle) as router, ready_client(router, database_url=url, **settings) as client:
+        yield make_site(str(client.base_url).rstrip("/"), url)
+        double.released.set()
+
+
+@pytest.mark.parametrize("kind", sorted(MEMORY_KINDS))
+def test_the_memory_that_an_attack_imports_fits_the_default_limit_of_a_body(kind: str) -> None:
+    [post] = attacks.draw_posts(kind, TEXTS)
+    assert len(post.body) < 10 * MIB
+
+
+@pytest.mark.parametrize("kind", ATTACKS)
+def test_an_attack_is_the_same_for_the_same_seed_and_says_its_own_length(kind: str) -> None:
+    first, second = (with_key(ATTACKS[kind](Random(3), TEXTS), "key") for _ in range(2))  # noqa: S311 -- no secret
+
+    assert first == second
+    head, _, body = first.partition(b"\r\n\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+
+
+def test_ordinary_answers_are_right_among_all_kinds_of_clients(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attacks, "NUM_IMPORTED_PAIRS", 1000)
+    known = asyncio.run(record_expected(site, TEXTS))
+    assert known["ein hund"] == ("EIN HUND", -0.5)
+
+    record = asyncio.run(load(site, known, clients=2 * len(BEHAVIOURS), seconds=0.0))
+
+    assert record.wrong == []
+    assert {one.status for one in record.ordinary} == {200}
+    assert record.hostile.keys() == BEHAVIOURS.keys()
+    assert {one.status for answers in record.hostile.values() for one in answers} & {500, 504} == set()
+    assert {one.status for one in record.hostile["wrong key"]} == {401}
+
+
+def test_a_large_glossary_is_imported_and_then_used(site: Site) -> None:
+    known = asyncio.run(record_expected(site, TEXTS))
+
+    record = asyncio.run(
+        load(site, known, clients=3, seconds=60.0, kinds=[attacks.GLOSSARY_KIND], max_requests=200)
+    )
+
+    statuses = {one.status for one in record.hostile[attacks.GLOSSARY_KIND]}
+    assert statuses == {200, 201}
+
+
+def test_a_load_ends_after_a_number_of_requests(site: Site) -> None:
+    known = asyncio.run(record_expected(site, TEXTS))
+
+    record = asyncio.run(load(site, known, clients=6, seconds=600.0, kinds=["wrong key"], max_requests=20))
+
+    assert 20 <= record.num_requests < 40

@@ -12,13 +12,13 @@ from tests.paths import ROOT
 READ = ("MarianMTModel", "NllbTokenizer")
 """Of the others CTranslate2 4.8 does not read the files that Transformers 5 writes."""
 
-pytestmark = (
+pytestmark = [
     pytest.mark.examples,
     pytest.mark.skipif(
         not (ROOT / PEERS_PYTHON).is_file(),
         reason="CTranslate2 is not there; `make .venv-bench/.peers` installs it",
     ),
-)
+]
 
 
 def test_greedy_search_is_equal(both: Both, tmp_path: Path) -> None:
