@@ -26,7 +26,8 @@ def read_lines(path: Path, error_type: type[Exception]) -> Iterator[str]:
     except UnicodeDecodeError as error:
         raise error_type(f"{path}:{number}: not UTF-8: {error}") from error
     except (OSError, EOFError, lzma.LZMAError, zlib.error) as error:
-        raise error_type(f"{path}: cannot be read after line {number}: {error}") from error
+        problem = getattr(error, "strerror", None) or f"cannot be read after line {number}: {error}"
+        raise error_type(f"{path}: {problem}") from error
 
 
 def _open_decompressed(path: Path) -> IO[bytes]:

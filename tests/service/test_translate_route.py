@@ -125,6 +125,7 @@ def test_every_search_option_reaches_the_engine() -> None:
         "no_repeat_ngram_size": 4,
         "sampling": None,
         "target_prefix": "One",
+        "context": "Null.",
         "splitting": "off",
         "formality": "formal",
         "return_alignment": True,

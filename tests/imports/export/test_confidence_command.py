@@ -73,7 +73,7 @@ def test_pairs_that_cannot_calibrate_leave_the_bundle_unchanged(
     assert [one.status for one in (few, only_known, missing)] == [1, 1, 1]
     assert "the fit needs at least 20 of each" in few.errors
     assert "50 translations are good and 0 are not" in only_known.errors
-    assert "nowhere.en: cannot be read" in missing.errors
+    assert "nowhere.en: No such file or directory" in missing.errors
     assert (bundle / "manifest.json").read_bytes() == before
 
 

@@ -39,7 +39,7 @@ def test_a_pair_may_be_preceded_by_a_tag(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("read", "name", "content", "problem"),
     [
-        (read_texts, "missing.de", None, ": cannot be read after line"),
+        (read_texts, "missing.de", None, ": No such file or directory"),
         (read_texts, "damaged.xz", b"no xz", ": cannot be read after line"),
         (read_texts, "cut.gz", gzip.compress(b"Haus\n" * 99, mtime=0)[:-9], ": cannot be read after line"),
         (read_texts, "latin.de", b"Haus\ngr\xfcn\n", ":2: not UTF-8"),
