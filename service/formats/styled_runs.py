@@ -12,12 +12,12 @@ from dataclasses import replace
 from service.text.escaping import escape_xml
 from service.text.tokens import InlineItem, TokenKind
 
-_MORE_SPACES = re.compile("(?<= )( {2,})")
+_COLUMN_GAP = re.compile("( {3,})")
 
 
 def text_items(text: str, style: str, written: Callable[[str], str]) -> Iterator[InlineItem]:
-    """Yield text with a style; two spaces or more after a first one part texts, as a function writes them."""
-    for i, part in enumerate(_MORE_SPACES.split(text)):
+    """Yield text with a style; three spaces or more part texts, as a function writes them."""
+    for i, part in enumerate(_COLUMN_GAP.split(text)):
         if i % 2:
             yield InlineItem(TokenKind.BREAK, raw=written(part))
         elif part:

@@ -20,7 +20,7 @@ from tests.formats.rewriting import BILINGUAL, OPTIONS, entries, own, rewritten
 from tests.formats.string_samples import SAMPLES
 
 _ESCAPE = re.compile(r"\\(?:u([0-9a-f]{4})|(.))")
-_KEPT = re.compile(r"[#@]\S+|&\w+;|\{[^{}]*\}")
+_KEPT = re.compile(r"[#@]\S+|&\w+;|\{[^{}]*\}|%\w+%")
 """Topics, names, references and placeholders."""
 _NAMED = {"n": "\n", "t": "\t", "r": "\r", "f": "\f"}
 
