@@ -114,7 +114,7 @@ def test_unusable_held_out_files_are_named(tmp_path: Path) -> None:
         (good, long, f"{good} has 1 lines, {long} has 2"),
         (empty, good, f"{empty} is empty"),
         (good, bad, f"{bad}:1: not UTF-8"),
-        (tmp_path / "nowhere", good, "nowhere: cannot be read"),
+        (tmp_path / "nowhere", good, "nowhere: No such file or directory"),
     ):
         assert problem in message_of(HeldOutError, HeldOut.read, source, target, 5)
 
