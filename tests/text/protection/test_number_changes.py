@@ -43,7 +43,7 @@ def values(random: Random) -> tuple[int, str, bool]:
 
 @pytest.mark.parametrize(("source", "target"), [("de", "en"), ("en", "de")])
 def test_no_change_of_a_number_is_missed_and_the_targets_signs_are_none(source: str, target: str) -> None:
-    """A digit more, less, or another one, in random numbers, grouped right or wrong; other signs change none."""
+    """A digit more, less, or another one, in random numbers, grouped right or wrong; other signs are kept."""
     random = Random(2)  # noqa: S311 -- draws samples
     forms = number_forms(source, target)
     sources, targets = (GERMAN, ENGLISH) if source == "de" else (ENGLISH, GERMAN)
