@@ -28,7 +28,8 @@ from dragoman.graphs.encoder import CrossKV, Encoder
 from dragoman.graphs.process_memory import give_back_free_memory
 from dragoman.loading import open_tokenizers
 from dragoman.manifest import Manifest
-from dragoman.pipeline.preparation import Preparer, SegmentInput
+from dragoman.pipeline.preparation import Preparer
+from dragoman.pipeline.segment_input import SegmentInput
 from dragoman.providers import SessionOptions
 from dragoman.reading.reader import Reader
 from dragoman.types import Pair
