@@ -20,7 +20,7 @@ from service.telemetry.counters import HEARTBEAT_S, WorkerCounters
 from tests.engine.routing.doubles import TIMEOUT_S
 from tests.jobs.conftest import ServeJobs, new_job
 
-POLL_S = 0.01
+POLL_S = 0.05
 
 Anything = Callable[..., object]
 AddJob = Callable[[], Job]

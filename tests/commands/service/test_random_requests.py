@@ -11,14 +11,7 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis import Case, checks
-from schemathesis.specs.openapi.checks import (
-    content_type_conformance,
-    negative_data_rejection,
-    response_headers_conformance,
-    response_schema_conformance,
-    status_code_conformance,
-    unsupported_method,
-)
+from schemathesis.specs.openapi import checks as openapi
 from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from tests.examples import FEW, FEWEST
@@ -29,13 +22,10 @@ __all__ = ["address"]
 
 CHECKS = [
     checks.not_a_server_error,
-    status_code_conformance,
-    content_type_conformance,
-    response_headers_conformance,
-    response_schema_conformance,
-    unsupported_method,
-]
-STRICT_CHECKS = [*CHECKS, negative_data_rejection]
+    openapi.status_code_conformance, openapi.content_type_conformance, openapi.unsupported_method,
+    openapi.response_headers_conformance, openapi.response_schema_conformance,
+]  # fmt: skip
+STRICT_CHECKS = [*CHECKS, openapi.negative_data_rejection]
 SCHEMA = schemathesis.openapi.from_dict(DOCUMENT)
 SCHEMA.config.phases.coverage.enabled = FEW > FEWEST  # the edges of the schemas are most of the requests
 

@@ -1,5 +1,7 @@
 """Students that several tests read; none of them changes their files."""
 
+import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ def students(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Student]:
 
 
 @pytest.fixture
-def student(tmp_path: Path) -> Student:
+def student(students: dict[str, Student], tmp_path: Path) -> Student:
     """A student whose files a test may change."""
-    return make_student(tmp_path / "de-en", KINDS["shared"])
+    shared = students["shared"]
+    return replace(shared, folder=shutil.copytree(shared.folder, tmp_path / "de-en"))
