@@ -31,10 +31,10 @@ def checks_arguments(target: Checked) -> Checked:
 
     @wraps(target)
     def checked(*positional: Any, **named: Any) -> Any:
-        of_names = checks()
+        check_of_name = checks()
         for arguments in (zip(names, positional, strict=False), named.items()):
             for name, value in arguments:
-                if name in of_names and not of_names[name](value):
+                if name in check_of_name and not check_of_name[name](value):
                     raise _error(name, value, hints()[name])
         return target(*positional, **named)
 

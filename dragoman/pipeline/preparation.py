@@ -79,7 +79,7 @@ class Preparer:
         is_sentence = options.target_prefix != "" or options.max_length is not None
         group_tokens = 0 if is_sentence else self._reader.reading_of(pair.source).group_tokens
         read = _ReadSegments(self._reader, pair.source, how, pause, group_tokens)
-        before = last_sentence(options.context, pair.source) if group_tokens else ""
+        before = last_sentence(options.context, pair.source) if group_tokens and options.context else ""
         documents = [_segment(text, pair.source, options) for text in texts]
         sentences = [
             sentence
