@@ -20,7 +20,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MIN_PART = 4
 """Minimum letters of a part of a compound."""
 _MIN_TIMES = 2
-"""How often a word must occur in the known text: what occurs once may be a misspelling."""
+"""Number of times that a word must occur in the known text: what occurs once may be a misspelling."""
 _JOINTS = ("", "s", "n", "en", "es", "-")
 _SAMPLES = 30
 """Invented words that the result shows."""

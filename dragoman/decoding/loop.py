@@ -71,7 +71,7 @@ class FinishedSource:
 
 
 class StepLimit(NamedTuple):
-    """How many steps a lane may make before it returns, if no source is done."""
+    """Number of steps a lane may make before it returns, if no source is done."""
 
     most: int = 1
     """Number that it may make whoever waits; a lane may always make just one."""

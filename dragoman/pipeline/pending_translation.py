@@ -176,7 +176,7 @@ class PendingTexts(Generic[Result]):
 
 
 class _PendingText:
-    """What has arrived of a text."""
+    """Segments of a text that have arrived."""
 
     def __init__(self, prepared: PreparedText | InputError, resolved: ResolvedRequest) -> None:
         self.outcome: TextOutcome | None = None

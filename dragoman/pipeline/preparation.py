@@ -248,7 +248,7 @@ class Preparer:
 
 
 class _ReadSegments(dict[str, ReadSegment]):
-    """What the model reads for segments; each is read once. Not safe to use from several threads."""
+    """Cache of what the model reads for segments; each is read once. Not safe to use from several threads."""
 
     def __init__(
         self,

@@ -23,7 +23,7 @@ class SegmentInput(NamedTuple):
     spans: tuple[Span, ...] | None = None
     """Span in the segment of each id between those that its languages add; None for the tokenizer's own."""
     read: RewordedText | None = None
-    """What the model reads; None for the segment."""
+    """Text that the model reads; None for the segment."""
     as_written: "SegmentInput | None" = None
     """The same as written, if the better translation of the two is to be chosen."""
     around: IdsAround = ((), ())

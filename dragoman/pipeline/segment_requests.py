@@ -34,7 +34,7 @@ Enqueue = Callable[[Sequence[SegmentRequest]], None]
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """What searches for the segments of all requests."""
+    """Searches for the segments of all requests."""
 
     preparer: Preparer
     """Has the limits, and what targets begin with."""

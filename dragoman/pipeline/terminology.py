@@ -27,7 +27,7 @@ from dragoman.weighted_cache import WeightedCache
 MAX_CACHED_TERMS = 50_000
 """Maximum number of terms of all terminologies, each with a language pair, whose index is kept: 50 MiB."""
 MIN_WEIGHT = 1000
-"""What a terminology counts at least, in terms."""
+"""Least size of a terminology, in terms."""
 MAX_CACHED_PHRASES = 256
 """Maximum number of translations of a terminology whose forms are kept."""
 MAX_INFLECTED_FORMS = 16
@@ -194,7 +194,7 @@ class TermFinder:
 
 
 class TermModel:
-    """What a bundle knows of terms: its reader, vocabulary and marks. Safe to use from several threads."""
+    """Reader, vocabulary and marks of a bundle, for terms. Safe to use from several threads."""
 
     def __init__(self, reader: Reader, target: Tokenizer, controls: TermControls | None) -> None:
         self.reader = reader

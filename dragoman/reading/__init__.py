@@ -1,4 +1,4 @@
-"""What a model reads in place of a text as it is written, and the ids of that.
+"""Text that a model reads in place of a text as it is written, and its ids.
 
 grammars        what a language has in words: numbers, times of day, dates
 grammar         what such a module has

@@ -31,7 +31,7 @@ SECTIONS = {
     "before_words": (_WORD_START, r"(?![:/]\w)(?=\W*\w)"),
     "anywhere": (_WORD_START, r"(?![:/]\w)"),
 }
-"""What is around the abbreviations of a section; the first section that fits counts."""
+"""Surroundings of the abbreviations of a section; the first section that fits counts."""
 _ONE = re.compile(rf"(?<![\d.,])1{SPACE}?\Z")
 _NO_QUANTITY = re.compile(rf"(?:[^\W\d]-|\bv|\d\.\d+\.)\d[\d.,]*{SPACE}?\Z")
 """A number that is part of a name, or a version."""

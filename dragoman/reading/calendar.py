@@ -27,7 +27,7 @@ class Calendar:
     months: Sequence[str]
     weekdays: Sequence[str]
     month_letters: Sequence[int]
-    """How many letters short names of months have."""
+    """Number of letters of short names of months."""
     weekday_letters: Sequence[int]
     words: Collection[str]
     """Short names that a dot alone does not tell from words or other names."""
@@ -40,7 +40,7 @@ class Calendar:
     joint: str
     """A word between two weekdays."""
     to: str
-    """What is read for the dash between two weekdays."""
+    """Word to read for the dash between two weekdays."""
 
     def find(self, text: str) -> Iterator[Found]:
         """Yield the short names beside dates, with what is read there."""
@@ -89,7 +89,7 @@ class Calendar:
 
     @cached_property
     def sign(self) -> re.Pattern[str]:
-        """What is in every text with a short name; it begins with letters, so that it is found fast."""
+        """Pattern found in every text with a short name; it begins with letters, so that it is found fast."""
         return re.compile(rf"(?:{'|'.join(self._full)})\b")
 
     @cached_property

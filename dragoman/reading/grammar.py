@@ -36,7 +36,7 @@ class Texts:
 
 
 class Finder(NamedTuple):
-    """What changes one kind of words in texts."""
+    """Rewrites one kind of words in texts."""
 
     find: Find
     may_find: Callable[[Texts], Collection[int]]

@@ -1,4 +1,4 @@
-"""What a model reads in place of a segment, with the offsets that this has in the segment."""
+"""Text that a model reads in place of a segment, with its offsets in the segment."""
 
 import re
 from collections.abc import Collection, Iterable

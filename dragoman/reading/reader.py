@@ -14,7 +14,7 @@ Ids = list[int]
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """What a request changes about reading."""
+    """Options of a request that change reading."""
 
     as_written: bool = False
     """Whether segments are read as they are: the model continues a given translation in their spelling."""

@@ -26,7 +26,7 @@ _KEYS = frozenset({"grammar", "readings", "also_words", "not_with", "group_token
 
 @dataclass(frozen=True, slots=True)
 class LanguageReading:
-    """What is read in place of texts of a language."""
+    """Rules for reading the texts of a language."""
 
     finders: tuple[Finder, ...] = ()
     has_respelling: bool = False
@@ -47,7 +47,7 @@ _PLAIN = LanguageReading()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reading:
-    """What a model reads in place of texts as they are written, by source language."""
+    """Rules for what a model reads in place of texts as they are written, by source language."""
 
     languages: Mapping[str, LanguageReading] = field(default_factory=dict)
     names: tuple[str, ...] = ()

@@ -56,7 +56,7 @@ class Offer:
     is_fallback: bool = False
     """Whether it serves only the pairs that no single offer without this mark serves."""
     reading: Reading = AS_WRITTEN
-    """What its model reads in place of texts as they are written."""
+    """Text that its model reads in place of each text as it is written."""
 
     @property
     def way(self) -> RouteKind:

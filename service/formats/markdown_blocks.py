@@ -76,7 +76,7 @@ MAX_TITLE_CHARACTERS = 1000
 
 
 class BlockKind(StrEnum):
-    """What a text is in a file."""
+    """Kind of a text in a file."""
 
     PARAGRAPH = "paragraph"
     HEADING = "heading"
@@ -97,7 +97,7 @@ class Block:
     line: int
     """Number of its first line, from 0."""
     before: str = ""
-    """What is before it on its line, if the line is a dialect's, or what makes a line a heading or a cell."""
+    """Text before it on its line, if the line is a dialect's, or what makes a line a heading or a cell."""
     after: str = ""
 
 

@@ -1,4 +1,4 @@
-"""What a file says about its translations: who made them, and that somebody has to review them."""
+"""Marks of a file's translations: who made them, and that somebody has to review them."""
 
 from collections.abc import Sequence
 from enum import StrEnum

@@ -11,7 +11,7 @@ from service.glossaries.terminology import RequestTerminology, RequestTerms
 MAX_CACHED_TERMS = 200_000
 """Maximum number of terms of all cached terminologies."""
 MIN_WEIGHT = 200
-"""What a terminology counts at least, in terms."""
+"""Least size of a terminology, in terms."""
 CacheKey = tuple[tuple[tuple[str, int], ...], RequestTerms]
 
 

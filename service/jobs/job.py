@@ -142,7 +142,7 @@ class Job:
 
     @property
     def remark(self) -> str:
-        """What a client needs to know about a document that is done; empty if all of it is translated."""
+        """Return problems of a document that is done, for its client; empty if all of it is translated."""
         return (
             f"{self.num_failed} of {self.num_entries} texts are not translated; the first: {self.problem}"
             if self.problem

@@ -1,4 +1,4 @@
-"""What several server processes share: settings, a folder, and what is loaded before they are forked."""
+"""State that server processes share: settings, a folder, and what is loaded before they are forked."""
 
 import gc
 import sys

@@ -115,7 +115,7 @@ class EngineSettings(_Group):
     """Hardware that the model runs on: `cpu`, `cuda`, `tensorrt`, or several separated by commas, the most
     preferred first."""
     kernels: Kernels = "auto"
-    """What computes the model: `native` for the engine's own kernels (int8, one thread per replica; or fp16,
+    """Backend of the model: `native` for the engine's own kernels (int8, one thread per replica; or fp16,
     a GPU), `onnxruntime`, or `auto`: native if possible, on CPUs."""
     replicas: int | None = Field(default=None, ge=1)
     """Number of searches that run at the same time in each process, each over many segments; None for as many

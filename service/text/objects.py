@@ -53,7 +53,7 @@ _NOTE = re.compile(
 )
 """A sign that refers to a note or to a right, at the end of a word; not the one of a unit."""
 _Kind = tuple[re.Pattern[str], re.Pattern[str], Shown, str | None]
-"""What occurs in each text that has one, the pattern, how it is shown, and what is put for it."""
+"""A sign that each text with one has, the pattern, how it is shown, and what is put for it."""
 _KINDS: Sequence[_Kind] = (
     (_COLUMN, _COLUMN, Shown.BREAK, None),
     (_NOTE, _NOTE, Shown.NOTE, None),

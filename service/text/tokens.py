@@ -65,7 +65,7 @@ _MAX_OF_NOTE = 8
 """Tags and texts of a reference to a note, at most."""
 _NOTE = re.compile(r"\s*[\[(]?(?:\d{1,3}(?:[,;\u2013-]\s?\d{1,3}){0,5}|[^\W\d_]|[*†‡§®©™]{1,3})[\])]?\s*")
 _NO_UNIT = re.compile(r"\d\s*[,;\u2013-]\s*\d|[*†‡§®©™\[(]|<a\b", re.IGNORECASE)
-"""What no raised part of a unit, a power or a word has: a list, a sign, a bracket, a link."""
+"""Signs that no raised part of a unit, a power or a word has: a list, a sign, a bracket, a link."""
 _NOTED = re.compile(r"(?:[^\W\d_]{3}|\w[.,:;!?)\"“”»«])\Z")
 
 

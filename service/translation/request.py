@@ -28,7 +28,7 @@ class TranslationRequest:
     """None or `auto`: detected for each text by itself."""
     options: TranslationOptions = DEFAULT_OPTIONS
     markup: MarkupOptions | None = None
-    """What the texts are marked up in; None for plain text."""
+    """Markup of the texts; None for plain text."""
     terminology: RequestTerminology | None = None
     """Terms of glossaries and of the request, from which each text's language pair selects."""
     matches: tuple[TextMatches, ...] = ()

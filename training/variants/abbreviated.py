@@ -23,7 +23,7 @@ _PLACES = {
     "before_words": ("", r"(?= \w)"),
     "anywhere": ("", ""),
 }
-"""What is before and after the words of a section of a bundle's abbreviations."""
+"""Text before and after the words of a section of a bundle's abbreviations."""
 _SMALL_WORDS = frozenset(words("und oder gegen frau herr with without about because people please"))
 _OTHER_LETTERS = {
     "pound": "lb",

@@ -91,7 +91,7 @@ _WITH_HALF = re.compile(
 _GOES_ON = re.compile(
     r"[,;:)\N{EN DASH}\N{EM DASH}]|\s+(?:[a-z(\d]|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*\b|[A-Z]{3,4}\b)"
 )
-"""What follows the dot of `p.m.` where it does not end the sentence."""
+"""Text after the dot of `p.m.` where it does not end the sentence."""
 _NOON = 12
 _AFTERNOON = {"a": 0, "p": _NOON}
 _HOURS_IN_WORDS = _ONES[:12]

@@ -148,7 +148,7 @@ class ResourceLanguagesQuery(openapi.DocumentedModel):
     model_config = openapi.examples({"resource": "translate_text"})
 
     resource: Annotated[Resource, BeforeValidator(_to_lower)]
-    """What the languages are for, in any case. The server has no voice, no rephrasing and no style rules."""
+    """Use of the languages, in any case. The server has no voice, no rephrasing and no style rules."""
     include: Texts = Field([])
     """No effect: nothing is `beta` or `external`."""
 

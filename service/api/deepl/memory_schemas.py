@@ -104,7 +104,7 @@ class CreatedExport(DocumentedModel):
 
 
 class StatusMetadata(DocumentedModel):
-    """What a job waits for."""
+    """Step that a job waits for."""
 
     required_action: str
 

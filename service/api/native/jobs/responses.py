@@ -60,9 +60,9 @@ class JobOptionsIn(DocumentedModel):
     """Whether to read the lines of each paragraph of plain text as one text, broken again at the same width.
     Without it, only the lines of paragraphs that are wrapped throughout are."""
     on_failure: OnFailure = OnFailure.SOURCE
-    """What to write for a text that cannot be translated: the text itself, or nothing."""
+    """Text to write for one that cannot be translated: the text itself, or nothing."""
     formality: Formality | None = None
-    """How the translation addresses people, with models that know forms of address."""
+    """Form of address of the translation, with models that know forms of address."""
     placeholders: PlaceholderMode = PlaceholderMode.AUTO
     """Whether placeholders (`{name}`, `%s`), ICU messages, addresses, paths and code are kept intact. `auto`:
     they are. `off`: texts go to the model as they are."""

@@ -1,4 +1,4 @@
-"""How many units of its file the import of a memory skipped."""
+"""Add the number of units of its file that the import of a memory skipped."""
 
 import sqlalchemy as sa
 from alembic import op
