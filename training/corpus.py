@@ -37,7 +37,7 @@ def read_pairs(corpus: Corpus, data: DataSettings, seed: int) -> Iterator[TextPa
     """
     seen: set[bytes] = set()
     for path, chosen in zip(corpus.files, _draw_lines(corpus, seed), strict=True):
-        for pair, tag, where in _read_file(path, chosen, is_reversed=data.is_reversed):
+        for pair, tag, where in read_file(path, chosen, is_reversed=data.is_reversed):
             key = hashlib.blake2b(f"{pair.source}\t{pair.target}".encode(), digest_size=12).digest()
             is_wanted = key not in seen and tag.startswith(corpus.tag_prefix)
             if is_wanted and is_clean(pair, data.max_length_ratio):
@@ -72,7 +72,7 @@ def _draw_lines(corpus: Corpus, seed: int) -> list[set[int] | None]:
     return found
 
 
-def _read_file(
+def read_file(
     path: Path, chosen: set[int] | None, *, is_reversed: bool
 ) -> Iterator[tuple[TextPair, str, str]]:
     """Yield each pair with its tag, which is empty if there is none, and where it stands."""
