@@ -18,6 +18,8 @@ class Fact(IntEnum):
     SOURCE_LENGTH = 7
     NUM_FINISHED = 8
     """Number of times that a hypothesis was kept as finished."""
+    WANTS_ATTENTION = 9
+    """Whether its attention is kept."""
 
 
 class RowFact(IntEnum):

@@ -14,7 +14,9 @@ import triton.language as tl
 
 from dragoman.cuda.columns import Fact, RowFact
 
-LENGTH, SOURCE_LENGTH = tl.constexpr(int(Fact.LENGTH)), tl.constexpr(int(Fact.SOURCE_LENGTH))
+LENGTH, SOURCE_LENGTH, WANTS_ATTENTION = (
+    tl.constexpr(int(one)) for one in (Fact.LENGTH, Fact.SOURCE_LENGTH, Fact.WANTS_ATTENTION)
+)
 LAST, CACHE = tl.constexpr(int(RowFact.LAST)), tl.constexpr(int(RowFact.CACHE))
 NUM_FACTS, NUM_ROW_FACTS = tl.constexpr(len(Fact)), tl.constexpr(len(RowFact))
 
@@ -155,13 +157,15 @@ def write_cross(x, slots, offsets, cache, CAPACITY: tl.constexpr, W2: tl.constex
 
 @triton.jit
 def attend(
-    x, order, facts, rows, ancestors, cache, out,
+    x, order, facts, rows, ancestors, cache, out, shares, attention,
     SCALE: tl.constexpr, CAPACITY: tl.constexpr, IS_SELF: tl.constexpr, K: tl.constexpr, BEAMS: tl.constexpr,
-    H: tl.constexpr, D: tl.constexpr, BT: tl.constexpr,
+    H: tl.constexpr, D: tl.constexpr, BT: tl.constexpr, TARGET_CAPACITY: tl.constexpr, ALIGNS: tl.constexpr,
 ):  # fmt: skip
     """Attend of one row to its past, whose K|V it appends to the cache, or to its source.
 
     A hypothesis finds the K|V of a position in the cache row of its ancestor: [slots, BEAMS, CAPACITY].
+    If it ALIGNS, it writes the heads' weights, each times its share, to the row and the position of
+    `attention`, [cache rows, TARGET_CAPACITY, CAPACITY], for sources that want it.
     """
     row = tl.program_id(0)
     slot = tl.load(order + row // K).to(tl.int64)
@@ -209,3 +213,16 @@ def attend(
         mixed = mixed * shrink[:, None] + tl.sum(weight[:, :, None] * values, 0)
         largest = following
     tl.store(out + row * W + lane, (mixed / total[:, None]).to(out.dtype.element_ty))
+    if ALIGNS:
+        own_row = tl.load(rows + (slot * BEAMS + row % K) * NUM_ROW_FACTS + CACHE).to(tl.int64)
+        position = tl.load(facts + slot * NUM_FACTS + LENGTH)
+        target = attention + (own_row * TARGET_CAPACITY + position) * CAPACITY
+        share = tl.load(shares + tl.arange(0, H)) / total
+        for first in range(0, length * tl.load(facts + slot * NUM_FACTS + WANTS_ATTENTION), BT):
+            token = first + tl.arange(0, BT)
+            inside = token < length
+            offsets = (slot * CAPACITY + token)[:, None, None] * (2 * W) + lane[None, :, :]
+            keys = tl.load(cache + offsets, mask=inside[:, None, None], other=0.0).to(tl.float32)
+            weight = tl.exp(tl.sum(keys * query[None, :, :], 2) - largest[None, :])
+            mean = tl.sum(weight * share[None, :], 1)
+            tl.store(target + token, mean.to(attention.dtype.element_ty), mask=inside)

@@ -71,7 +71,7 @@ def plan_memory(manifest: Manifest, programs: HalfPrograms, free_bytes: int) -> 
         for most in (limits.max_source_tokens, limits.max_target_tokens)
     )
     token_bytes = 2 * sizes.decoder_layers * sizes.heads * sizes.head_size * HALF_BYTES
-    row_bytes = token_bytes * target_tokens
+    row_bytes = token_bytes * target_tokens + target_tokens * source_tokens * HALF_BYTES
     # Of each hypothesis ids, parents and ancestors of all positions; forced ids and norms once.
     history_bytes = target_tokens * (MAX_BEAMS * (4 + 1 + 1) + 4 + 8)
     source_bytes = token_bytes * source_tokens + history_bytes

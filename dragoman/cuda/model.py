@@ -31,29 +31,8 @@ ATTENTION_QUERIES, ATTENTION_TOKENS = 32, 32
 ATTENTION_NUMBERS = 4096
 """Keys of all heads that a row reads at once, as numbers."""
 BUCKETS = (
-    1,
-    2,
-    4,
-    8,
-    16,
-    32,
-    48,
-    64,
-    96,
-    128,
-    192,
-    256,
-    320,
-    384,
-    448,
-    512,
-    640,
-    768,
-    1024,
-    1280,
-    1536,
-    2048,
-)
+    1, 2, 4, 8, 16, 32, 48, 64, 96, 128, 192, 256, 320, 384, 448, 512, 640, 768, 1024, 1280, 1536, 2048,
+)  # fmt: skip
 """Numbers of sources for which steps are captured as CUDA graphs; a slot without a source fills them up."""
 
 
@@ -81,6 +60,10 @@ class CudaModel:
         self.slots = SlotPool(plan)
         self.target = target
         self._heads, self._head_size = sizes.heads, sizes.head_size
+        self._alignment_layer, heads = manifest.alignment.layer, list(manifest.alignment.heads)
+        shares = np.zeros(sizes.heads, np.float32)
+        shares[heads] = 1 / len(heads)
+        self._alignment_shares = self.put_array(shares)
         self._width = sizes.heads * sizes.head_size
         self._linears = [(self._put(each.weight), self._put(each.bias)) for each in programs.linears]
         self._norms = [(self._put(each.gain), self._put(each.bias), each.epsilon) for each in programs.norms]
@@ -109,6 +92,7 @@ class CudaModel:
         self.cross_caches = [
             zeros(slots, plan.source_tokens, 2 * self._width, dtype=half) for _ in range(num_layers)
         ]
+        self.attention = zeros(rows, capacity, plan.source_tokens, dtype=half)
         self.facts, self.rows = zeros(slots, len(Fact)), zeros(slots, MAX_BEAMS, len(RowFact))
         self.facts[-1, Fact.STATUS], self.facts[-1, Fact.SOURCE_LENGTH] = SourceStatus.DONE, 1
         self.rows[-1, :, RowFact.CACHE] = rows - 1
@@ -117,14 +101,10 @@ class CudaModel:
         self.parents = zeros(slots, capacity, MAX_BEAMS, dtype=torch.uint8)
         self.ancestors = zeros(slots, MAX_BEAMS, capacity, dtype=torch.uint8)
         self.forced, self.norms = zeros(slots, capacity), zeros(slots, capacity + 1, dtype=double) + 1
-        self.scores, self.finals = (
-            zeros(slots, MAX_BEAMS, dtype=double),
-            zeros(slots, MAX_BEAMS, dtype=double),
-        )
+        self.scores, self.finals = (zeros(slots, MAX_BEAMS, dtype=double) for _ in range(2))
         self.finished = zeros(slots, MAX_BEAMS, len(FinishedFact))
-        shape = (MAX_ROWS, MAX_BEAMS * 2)
-        self._best_logprobs = torch.zeros(shape, dtype=torch.float32, device=device)
-        self._best_ids = torch.zeros(shape, dtype=torch.int32, device=device)
+        self._best_logprobs = zeros(MAX_ROWS, MAX_BEAMS * 2, dtype=torch.float32)
+        self._best_ids = zeros(MAX_ROWS, MAX_BEAMS * 2)
 
     def encode(self, slots: Sequence[int], sources: Sequence[Sequence[int]]) -> None:
         """Write the cross K/V of sources to their slots, in runs of whole sources, without padding."""
@@ -154,7 +134,7 @@ class CudaModel:
         self._run(self._programs.encoder, self._encoder, num_tokens, inputs, 0)
 
     def steps(self, slots: NDArray[np.int32], beam_size: int, num_steps: int) -> NDArray[np.int32]:
-        """Make steps for the sources in slots; return their `facts` after them, int32 [B, 9]."""
+        """Make steps for the sources in slots; return their `facts` after them, int32 [B, `Fact`]."""
         most = self._buckets(beam_size)[-1]
         for first in range(0, len(slots), most):
             self._repeat_step(slots[first : first + most], beam_size, num_steps)
@@ -275,14 +255,8 @@ class CudaModel:
                     self._attend(each, source, last, num_rows, inputs, beam_size)
                 case InstructionKind.WRITE_CROSS:
                     tokens, cache = inputs["tokens"], self.cross_caches[each.index]
-                    kernels.write_cross[(num_rows,)](
-                        source,
-                        tokens[2],
-                        tokens[1],
-                        cache,
-                        CAPACITY=self.plan.source_tokens,
-                        W2=2 * self._width,
-                    )
+                    constants = {"CAPACITY": self.plan.source_tokens, "W2": 2 * self._width}
+                    kernels.write_cross[(num_rows,)](source, tokens[2], tokens[1], cache, **constants)
         assert last is not None, "a program has instructions"  # noqa: S101 -- only a bug
         return last
 
@@ -310,9 +284,11 @@ class CudaModel:
         caches = self._self_caches if is_self else self.cross_caches
         capacity = self.plan.target_tokens if is_self else self.plan.source_tokens
         kernels.attend[(num_rows,)](
-            x, self.order, self.facts, self.rows, self.ancestors, caches[each.index], out, **shape,
+            x, self.order, self.facts, self.rows, self.ancestors, caches[each.index], out,
+            self._alignment_shares, self.attention, **shape,
             CAPACITY=capacity, IS_SELF=is_self, K=beam_size, BEAMS=MAX_BEAMS,
-            BT=max(2, min(16, ATTENTION_NUMBERS // self._width)), num_warps=4,
+            BT=max(2, min(16, ATTENTION_NUMBERS // self._width)), TARGET_CAPACITY=self.plan.target_tokens,
+            ALIGNS=not is_self and each.index == self._alignment_layer, num_warps=4,
         )  # fmt: skip
 
     def _multiply(

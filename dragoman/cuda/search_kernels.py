@@ -5,7 +5,7 @@ import triton.language as tl
 
 from dragoman.cuda.columns import Fact, FinishedFact, RowFact, SourceStatus
 
-LENGTH, MOST, LEAST, NUM_FORCED, CAN_REPLACE, STOPS_EARLY, STATUS, SOURCE_LENGTH, NUM_FINISHED = (
+LENGTH, MOST, LEAST, NUM_FORCED, CAN_REPLACE, STOPS_EARLY, STATUS, _, NUM_FINISHED, _ = (
     tl.constexpr(int(one)) for one in Fact
 )
 LAST, UTF8, CACHE = (tl.constexpr(int(one)) for one in RowFact)

@@ -5,6 +5,7 @@ The strategies of `dragoman.decoding` say what it does; tests compare it with th
 
 import weakref
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,7 +19,7 @@ from dragoman.decoding.loop import NAN_ERROR, ONE_STEP, FinishedSource, StepLimi
 from dragoman.decoding.scoring import length_norms
 from dragoman.decoding.strategy import Source
 from dragoman.errors import InputError
-from dragoman.types import FinishReason, Hypothesis, SearchKind
+from dragoman.types import FinishReason, ForcedDecoding, Hypothesis, SearchKind
 
 SourceIds = Sequence[Sequence[int]]
 
@@ -138,14 +139,15 @@ class CudaSearchLane:
         self.slots[:] = [self.slots[index] for index in staying]
         self._model.slots.release(leaving)
 
-    def _history(self, slots: Sequence[int], most: int) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
-        """Return tokens and parents, [B, T, K], of the first `most` steps of some slots."""
+    def _history(self, slots: Sequence[int], most: int) -> "_History":
+        """Return the first `most` steps of some slots."""
         model, beams = self._model, self.kind.beam_size
         indices = model.put_array(np.array(slots, np.int64))
         tokens = model.tokens[:, :most, :beams][indices].cpu().numpy()
-        if beams == 1:
-            return tokens, np.zeros(tokens.shape, np.uint8)
-        return tokens, model.parents[:, :most, :beams][indices].cpu().numpy()
+        parents = np.zeros(tokens.shape, np.uint8)
+        if beams > 1:
+            parents = model.parents[:, :most, :beams][indices].cpu().numpy()
+        return _History(tokens, parents, [model.slots.rows_of(slot) for slot in slots])
 
     def _results(self, leaving: NDArray[np.int64], facts: NDArray[np.int32]) -> list[FinishedSource]:
         """Return the hypotheses of sources that are done."""
@@ -174,9 +176,10 @@ class CudaSearchLane:
     def _greedy(
         self, source: Source, history: "_History", nth: int, logprob: float, length: int
     ) -> Hypothesis:
-        ids = history[0][nth, source.num_hidden_forced : length, 0].tolist()
+        ids = history.tokens[nth, source.num_hidden_forced : length, 0].tolist()
         is_stopped = ids[-1:] == [self._model.target.eos_id]
-        return source.hypothesis(ids[:-1] if is_stopped else ids, logprob, length, is_stopped=is_stopped)
+        found = source.hypothesis(ids[:-1] if is_stopped else ids, logprob, length, is_stopped=is_stopped)
+        return found._replace(reading=self._attention(source, history, nth, 0, length))
 
     def _best(
         self,
@@ -201,19 +204,50 @@ class CudaSearchLane:
             reason = FinishReason.STOP if is_stopped else FinishReason.LENGTH
             if not is_stopped:
                 ids.append(fact[FinishedFact.LAST])
-            found.append(Hypothesis(tuple(ids), logprob, fact[FinishedFact.NUM_TOKENS], -negative, reason))
+            num_tokens = fact[FinishedFact.NUM_TOKENS]
+            reading = self._attention(source, history, nth, fact[FinishedFact.PARENT], num_tokens)
+            found.append(Hypothesis(tuple(ids), logprob, num_tokens, -negative, reason, reading))
         if not found:
             ids = _ids(history, nth, 0, length)[first:]
-            found = [Hypothesis(tuple(ids), -np.inf, length, -np.inf, FinishReason.LENGTH)]
+            parent = int(history.parents[nth, length - 1, 0])
+            reading = self._attention(source, history, nth, parent, length)
+            found = [Hypothesis(tuple(ids), -np.inf, length, -np.inf, FinishReason.LENGTH, reading)]
         return found
 
+    def _attention(
+        self, source: Source, history: "_History", nth: int, parent: int, num_tokens: int
+    ) -> ForcedDecoding | None:
+        """Return the attention of the steps that predicted a hypothesis's tokens, if it is wanted.
 
-_History = tuple[NDArray[np.int32], NDArray[np.uint8]]
+        `parent` is its rank before the last one.
+        """
+        if not source.wants_attention:
+            return None
+        before = history.parents[nth, : num_tokens - 1].tolist()
+        ranks = (*follow_parents(before, before, parent), parent)
+        rows_of_steps = [history.cache_rows[nth][rank] for rank in ranks]
+        first = source.num_hidden_forced
+        indices = self._model.put_array(np.array(rows_of_steps[first:], np.int64))
+        steps = torch.arange(first, num_tokens, device=self._model.device)
+        attention = self._model.attention[indices, steps, : len(source.ids)].float().cpu().numpy()
+        attention.flags.writeable = False  # the segment cache may share it
+        return ForcedDecoding((), attention)
+
+
+class _History(NamedTuple):
+    """The steps of some sources."""
+
+    tokens: NDArray[np.int32]
+    """Token of each rank, [B, T, K]."""
+    parents: NDArray[np.uint8]
+    """Rank before each step of each rank after it, [B, T, K]."""
+    cache_rows: Sequence[Sequence[int]]
+    """Row of the caches that each rank writes, [B, K]."""
 
 
 def _ids(history: _History, nth: int, rank: int, length: int) -> list[int]:
     """Return the ids of the hypothesis with this rank at this length."""
-    tokens, parents = (part[nth, :length].tolist() for part in history)
+    tokens, parents = (part[nth, :length].tolist() for part in (history.tokens, history.parents))
     return follow_parents(tokens, parents, rank)
 
 
@@ -221,7 +255,8 @@ def _facts(source: Source) -> tuple[int, ...]:
     """Return the `Fact`s of a source that begins, in their order."""
     limits, num_tokens = source.limits, len(source.ids)
     flags = (source.can_spell_replacement, source.early_stopping)
-    return (0, limits.max_tokens, limits.min_tokens, source.num_forced, *flags, 0, num_tokens, 0)
+    wants = source.wants_attention
+    return (0, limits.max_tokens, limits.min_tokens, source.num_forced, *flags, 0, num_tokens, 0, wants)
 
 
 def _release(model: CudaModel, slots: list[int]) -> None:

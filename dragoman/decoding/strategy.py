@@ -72,8 +72,8 @@ class Source:  # one for each segment: frozen, it would take five times as long 
     can_spell_replacement: bool = False
     """Whether bytes may spell U+FFFD, the replacement character; true if the source contains it."""
     wants_attention: bool = False
-    """Whether hypotheses should have their attention to the source. Only searches on native kernels return
-    it; other methods and kernels leave it to forced decoding."""
+    """Whether hypotheses should have their attention to the source. Only searches on native kernels and
+    on those for GPUs return it; other methods and kernels leave it to forced decoding."""
     constraints: Constraints | None = None
     """Required and forbidden phrases. Only the method `constrained` applies them."""
     target_ids: tuple[int, ...] | None = None

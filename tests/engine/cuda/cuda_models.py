@@ -35,7 +35,7 @@ class CudaSteps:
         taken = [model.slots.take(beams) for _ in encoded]
         for (slot, rows), ids in zip(taken, encoded, strict=True):
             # `pick` gives all candidates that are wanted where the end would be too early.
-            model.facts[slot] = _put([0, 0, 1 << 30, 0, 0, 0, 0, len(ids), 0])
+            model.facts[slot] = _put([0, 0, 1 << 30, 0, 0, 0, 0, len(ids), 0, 0])
             model.rows[slot] = 0
             model.rows[slot, :beams, 2] = _put(rows)
         self._slots += [slot for slot, _ in taken]

@@ -1,19 +1,24 @@
 """Searches on the GPU, in Triton's interpreter, against the strategies in Python over the same kernels."""
 
 import random
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dragoman.bundle import open_bundle
+from dragoman.cuda.backend import CudaBackend
 from dragoman.cuda.model import CudaModel
 from dragoman.cuda.search_lane import CudaSearchLane
 from dragoman.decoding.loop import AnyLane, Lane, StepLimit, open_strategy
 from dragoman.decoding.strategy import Source, TargetLimits, TargetVocabulary
 from dragoman.errors import InputError
-from dragoman.types import FinishReason, Hypothesis, SearchKind
-from tests.engine.cuda.cuda_models import CudaSteps, open_model
+from dragoman.manifest import AlignmentHeads
+from dragoman.providers import SessionOptions
+from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
+from tests.engine.cuda.cuda_models import DEVICE, CudaSteps, open_model
 from tests.engine.cuda.half_bundles import write_half
 from tests.engine.decoding.random_joins import FIRST_WORD, START, Joins, RandomSources
 from tests.imports.parity.random_bundles import EOS, VOCAB
@@ -64,6 +69,36 @@ def test_a_search_on_the_gpu_is_the_search_in_python_to_the_last_bit(seed: int, 
     expected = run(in_python(model, kind, target), joins)
 
     assert run(CudaSearchLane(model, kind), joins, rng.randint(1, 4)) == expected
+
+
+@pytest.mark.parametrize("beam_size", [1, 3])
+def test_the_attention_of_a_search_is_that_of_its_target_decoded_by_force(
+    beam_size: int, tmp_path: Path
+) -> None:
+    """By onnxruntime, which rounds other numbers to fp16."""
+    rng = random.Random(beam_size)  # noqa: S311 -- tests
+    folder = write_half(tmp_path / "bundle", AlignmentHeads(1, (1,), reads_token=False), decoder_layers=2)
+    target = TargetVocabulary(EOS, VOCAB)
+    backend = CudaBackend(open_bundle(folder), SessionOptions(), target, "native", DEVICE)
+    lane = backend.open_lane(SearchKind(beam_size), target)
+    drawn = [SOURCES.source(rng, beam_size) for _ in range(6)]
+    sources = [
+        replace(source, wants_attention=nth % 3 > 0, num_hypotheses=beam_size)
+        for nth, source in enumerate(drawn)
+    ]
+
+    found = run(lane, [(0, sources[:3]), (1, sources[3:])], 3)
+
+    for source, hypotheses in found.items():
+        for hypothesis in hypotheses:
+            assert (hypothesis.reading is not None) == source.wants_attention
+            if hypothesis.reading is not None:
+                forced = backend.open_lane(SearchKind(1, method=Method.ALIGN), target)
+                given = replace(source, target_ids=hypothesis.ids)
+                ((read,),) = run(forced, [(0, [given])]).values()
+                assert read.reading is not None
+                assert np.allclose(hypothesis.reading.attention, read.reading.attention, atol=2e-3)
+                assert hypothesis.reading.attention.shape == read.reading.attention.shape
 
 
 @pytest.mark.parametrize("beam_size", [1, 3])
