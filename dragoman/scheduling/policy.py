@@ -20,7 +20,8 @@ from dragoman.types import Priority, SearchKind
 MAX_PASSED_OVER = 16
 """Maximum admissions of others before a source goes first."""
 LOOK_AHEAD = 256
-"""Maximum sources of one priority, in queue order, among which those of similar length are chosen."""
+"""Maximum sources of one priority, in queue order, among which those of similar length are chosen; more where
+a replica runs more."""
 LOOK_AHEAD_PER_ROW = 4
 """The same limit per free row: with few free rows, few sources are considered."""
 PATIENCE_STEPS = 16
@@ -98,7 +99,8 @@ class Capacity:
     step_rows: int = 8
     """Fixed cost of a step, in rows; encoding costs about as much for each source token."""
     bulk_join_steps: int = 0
-    """Minimum steps of bulk sources between two joins: more where a join takes as long as several steps."""
+    """Minimum steps of bulk sources between two joins of fewer sources than run: more where a join takes as
+    long as several steps."""
     max_jobs_with_interactive: int = 1
     """Maximum bulk sources of jobs while interactive ones come: each makes every step longer. At least one,
     so that jobs progress."""
@@ -139,13 +141,13 @@ def is_time_to_join(
 ) -> bool:
     """Return whether to look for sources of a tier to admit now.
 
-    At low load, always, but for bulk sources where joins take long. At high load, only when several slots are
-    free or after a few steps, so that the encoder runs for batches and not for every single slot.
+    At low load, always, but for a few bulk sources where joins take long. At high load, only when several
+    slots are free or after a few steps, so that the encoder runs for batches and not for every single slot.
     """
     num_free = capacity.max_sources - num_running
     if not num_waiting or not num_running:
         return bool(num_waiting)
-    if tier is Tier.BULK and steps_since_join < capacity.bulk_join_steps:
+    if tier is Tier.BULK and num_waiting < num_running and steps_since_join < capacity.bulk_join_steps:
         return False
     if num_waiting <= num_free or num_free * WORTHWHILE_SHARE >= capacity.max_sources:
         return True
@@ -250,7 +252,8 @@ class WaitingList(Generic[W]):
             Sources that fit; may be empty.
         """
         free = _FreeCapacity(self._capacity, load, most, most_jobs, other_load)
-        considered = max(0, min(LOOK_AHEAD, free.free_rows * LOOK_AHEAD_PER_ROW))
+        most_considered = max(LOOK_AHEAD, self._capacity.max_sources)
+        considered = max(0, min(most_considered, free.free_rows * LOOK_AHEAD_PER_ROW))
         groups = {
             priority: list(islice(self._queues[tier, priority].in_order(), considered))
             for priority in Priority

@@ -226,21 +226,22 @@ def test_sources_join_at_once_at_low_load_and_in_groups_at_high_load(
 
 
 @pytest.mark.parametrize(
-    ("tier", "num_running", "steps_since_join", "expected"),
+    ("tier", "num_waiting", "num_running", "steps_since_join", "expected"),
     [
-        (Tier.LIGHT, 1, 0, True),
-        (BULK, 1, 7, False),
-        (BULK, 1, 8, True),
-        (BULK, 16, 7, False),  # however many slots are free
-        (BULK, 0, 0, True),  # nothing would make a step
+        (Tier.LIGHT, 1, 2, 0, True),
+        (BULK, 1, 2, 7, False),
+        (BULK, 1, 2, 8, True),
+        (BULK, 1, 16, 7, False),  # however many slots are free
+        (BULK, 2, 2, 0, True),  # they would double what a step does
+        (BULK, 1, 0, 0, True),  # nothing would make a step
     ],
 )
-def test_bulk_sources_join_a_few_at_a_time_where_a_join_takes_long(
-    tier: Tier, num_running: int, steps_since_join: int, *, expected: bool
+def test_few_bulk_sources_wait_for_some_steps_where_a_join_takes_long(
+    tier: Tier, num_waiting: int, num_running: int, steps_since_join: int, *, expected: bool
 ) -> None:
     capacity = replace(CAPACITY, bulk_join_steps=8)
 
-    assert is_time_to_join(tier, 1, num_running, capacity, steps_since_join) is expected
+    assert is_time_to_join(tier, num_waiting, num_running, capacity, steps_since_join) is expected
 
 
 @given(st.integers(1, 200), st.integers(2, 8))
