@@ -33,7 +33,7 @@ from service.memories.store import MemoryStore
 from service.models.engine import client_file_limits
 from service.models.watcher import ModelWatcher
 from service.page.routes import page_options, page_routes
-from service.server.telemetry import Telemetry, metrics_routes
+from service.server.telemetry import Telemetry, keep_writing, metrics_routes
 from service.settings.groups import ApiSettings, split_names
 from service.settings.settings import Settings
 from service.translation.cache_partitions import CachePartitioning
@@ -67,11 +67,15 @@ def create_app(
     rates = RateLimiter.open(settings.rate_storage_url, settings.rate_limit)
     accounts = Accounts.open(settings.database_url, requires_key=settings.requires_key)
     inference = Inference(router, settings.request_timeout_s, preloaded)
-    cache_partitioning = CachePartitioning(settings.segment_cache)
     translation_service = TranslationService(
-        inference, accounts, settings, DetectionMode(settings.detection), cache_partitioning
+        inference,
+        accounts,
+        settings,
+        DetectionMode(settings.detection),
+        CachePartitioning(settings.segment_cache),
     )
     watcher = ModelWatcher(router)
+    metrics = telemetry.metrics(inference, settings.memory_budget_bytes)
 
     resources = ExitStack()
     resources.callback(accounts.close)
@@ -100,6 +104,7 @@ def create_app(
                 else:
                     tasks.start_soon(_warm_up, translation_service, settings)
                 tasks.start_soon(keep_removing_leftovers, memories)
+                tasks.start_soon(keep_writing, metrics)
                 if settings.watch_s:
                     tasks.start_soon(watcher.scan_every, settings.watch_s)
                 async with workers_running:
@@ -132,7 +137,6 @@ def create_app(
         app.include_router(api.routes)
     app.state.readiness = readiness
     app.include_router(health_routes(app.state.readiness))
-    metrics = telemetry.metrics(inference, settings.memory_budget_bytes)
     app.include_router(metrics_routes(metrics, authenticator, settings))
     app.include_router(page_routes(page_options(settings, has_jobs=jobs is not None)))
     return app

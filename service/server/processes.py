@@ -30,13 +30,13 @@ logger = logging.getLogger(__name__)
 
 
 class Processes:
-    """Processes that all run the same function. For the main thread."""
+    """Processes that all run the same function, each with its number. For the main thread."""
 
-    def __init__(self, run: Callable[[], None]) -> None:
+    def __init__(self, run: Callable[[int], None]) -> None:
         self._run = run
         self._pid = os.getpid()
-        self._started_s: dict[int, float] = {}
-        """When the processes were started, by id."""
+        self._started: dict[int, tuple[float, int]] = {}
+        """When the processes were started, in seconds, and their numbers, by id."""
         self._is_stopping = False
 
     def supervise(self, count: int) -> int:
@@ -45,16 +45,17 @@ class Processes:
         Returns:
             The exit status: not 0 if they ended at once again and again, or one could not start.
         """
-        for number in STOPS:
-            signal.signal(number, self._stop)
-        for _ in range(count):
-            self._start()
+        for stop in STOPS:
+            signal.signal(stop, self._stop)
+        for number in range(count):
+            self._start(number)
         exit_status = num_short = 0
-        while self._started_s:
+        while self._started:
             pid, status = os.wait()
-            started_s = self._started_s.pop(pid, None)
-            if self._is_stopping or started_s is None:  # None: a process that its own parent left behind
+            started = self._started.pop(pid, None)
+            if self._is_stopping or started is None:  # None: a process that its own parent left behind
                 continue
+            started_s, number = started
             num_short = num_short + 1 if time.monotonic() - started_s < MIN_LIFE_S else 0
             code = os.waitstatus_to_exitcode(status)
             if code == EXIT_NOT_STARTED or num_short >= MAX_SHORT_LIVES:
@@ -64,7 +65,7 @@ class Processes:
                 continue
             logger.error("process %d ended with status %d; another takes its place", pid, code)
             self._pause(min(MAX_PAUSE_S, 0.25 * 2**num_short))
-            self._start()
+            self._start(number)
         return exit_status
 
     def _pause(self, seconds: float) -> None:
@@ -72,17 +73,17 @@ class Processes:
         while not self._is_stopping and time.monotonic() < end_s:
             time.sleep(0.05)
 
-    def _start(self) -> None:
+    def _start(self, number: int) -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)  # until the child has handlers of its own
         pid = os.fork()
         if not pid:
-            self._be_child()
-        self._started_s[pid] = time.monotonic()
+            self._be_child(number)
+        self._started[pid] = (time.monotonic(), number)
         if self._is_stopping:  # since before the process was known
             os.kill(pid, signal.SIGTERM)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPS)
 
-    def _be_child(self) -> None:
+    def _be_child(self, number: int) -> None:
         """Run the function and end, without ending what belongs to the parent."""
         status = 1
         try:
@@ -94,7 +95,7 @@ class Processes:
             if set_option is not None:
                 set_option(PR_SET_PDEATHSIG, signal.SIGTERM)
             if os.getppid() == self._pid:
-                self._run()
+                self._run(number)
             status = 0
         except SystemExit as error:
             status = error.code if isinstance(error.code, int) else 1
@@ -110,7 +111,7 @@ class Processes:
 
     def _stop(self, number: int, _frame: FrameType | None) -> None:
         self._is_stopping = True
-        for pid in self._started_s:
+        for pid in self._started:
             with suppress(ProcessLookupError):  # it has ended, and is removed next
                 os.kill(pid, number)
 

@@ -8,7 +8,6 @@ import socket
 import sys
 from collections.abc import Sequence
 from contextlib import ExitStack, nullcontext
-from functools import partial
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,6 +15,7 @@ from fastapi import FastAPI
 from dragoman.graphs.process_memory import c_function
 from dragoman.routing.router import Router
 from service.http.server_protocol import DrainingServer, bounded_protocol
+from service.jobs.job_storage import ScratchFolder
 from service.models.engine import open_router, preloaded
 from service.server.app import create_app
 from service.server.processes import EXIT_NOT_STARTED, Processes, end
@@ -81,7 +81,12 @@ def serve(settings: Settings) -> None:
         if settings.uds is None:  # each process has a socket of its own; this one only holds the port
             settings = settings.model_copy(update={"port": sockets[0].getsockname()[1]})
             inherited = []
-        run_one = partial(_run, router, settings, telemetry, inherited)
+        folder = ScratchFolder(opened).folder
+
+        def run_one(number: int) -> None:
+            telemetry.share(folder, number)
+            _run(router, settings, telemetry, inherited)
+
         if status := Processes(run_one).supervise(count):
             sys.exit(status)
 

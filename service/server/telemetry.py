@@ -1,7 +1,11 @@
 """Telemetry of a server: metrics, traces and request logs, created once per process."""
 
 from collections import Counter
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
 
+from anyio import sleep
 from fastapi import APIRouter, FastAPI, Request
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 from starlette.responses import Response
@@ -13,12 +17,17 @@ from service.http.telemetry_middleware import TelemetryMiddleware
 from service.settings.settings import Settings
 from service.telemetry.counters import EngineMetricsCollector, RequestCounters, WorkerCounters
 from service.telemetry.metrics import Metrics, ServerState
+from service.telemetry.process_metrics import ProcessMetrics
 from service.telemetry.tracing import NO_TRACING, Tracing
 from service.translation.inference import Inference
 from service.work.threads import run_in_thread
 
+WRITE_S = 5.0
+"""Seconds between two writes of the metrics of a process: what it loses when it is killed."""
+ServerMetrics = Metrics | ProcessMetrics
 
-def metrics_routes(metrics: Metrics, authenticator: Authenticator, settings: Settings) -> APIRouter:
+
+def metrics_routes(metrics: ServerMetrics, authenticator: Authenticator, settings: Settings) -> APIRouter:
     """Return the route `GET /metrics`; none if access is off."""
     routes = APIRouter(tags=["health"])
     if settings.metrics_access == "off":
@@ -50,6 +59,14 @@ def metrics_routes(metrics: Metrics, authenticator: Authenticator, settings: Set
     return routes
 
 
+async def keep_writing(metrics: ServerMetrics) -> None:
+    """Write the metrics of one of several processes for the others, until cancelled."""
+    while isinstance(metrics, ProcessMetrics):
+        with suppress(OSError):  # a request for metrics reports it
+            await run_in_thread(metrics.write)
+        await sleep(WRITE_S)
+
+
 class Telemetry:
     """Records the engine, through `engine_metrics`, and the application, through `surround`."""
 
@@ -63,8 +80,13 @@ class Telemetry:
         self.requests = RequestCounters()
         self.workers = WorkerCounters()
         self.engine_metrics = EngineMetricsCollector(tracing)
+        self._of_all: partial[ProcessMetrics] | None = None
 
-    def metrics(self, inference: Inference, memory_budget_bytes: int | None = None) -> Metrics:
+    def share(self, folder: Path, number: int) -> None:
+        """Expose the metrics of several processes; see `ProcessMetrics` for the arguments."""
+        self._of_all = partial(ProcessMetrics, folder=folder, number=number)
+
+    def metrics(self, inference: Inference, memory_budget_bytes: int | None = None) -> ServerMetrics:
         """Return the metrics of a server; each read returns its current state."""
 
         def look() -> ServerState:
@@ -78,7 +100,8 @@ class Telemetry:
                 queue=router.queue(),
             )
 
-        return Metrics(self.engine_metrics, self.requests, self.workers, look, memory_budget_bytes)
+        own = Metrics(self.engine_metrics, self.requests, self.workers, look, memory_budget_bytes)
+        return own if self._of_all is None else self._of_all(own)
 
     def surround(self, app: FastAPI, settings: Settings) -> None:
         """Add the telemetry middleware; call this after all other middleware is added."""

@@ -142,7 +142,7 @@ def _of_workers(counters: counting.WorkerCounters) -> Iterator[Metric]:
     yield _counter(
         "worker_restarts", "Restarts of job worker loops after a failure", ["worker"], counters.restarts
     )
-    yield _counter("jobs_ended", "Jobs that ended in this process", ["state"], counters.jobs)
+    yield _counter("jobs_ended", "Jobs that ended", ["state"], counters.jobs)
 
 
 def _of_state(state: ServerState) -> Iterator[Metric]:

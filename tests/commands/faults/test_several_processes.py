@@ -39,6 +39,12 @@ def fetch(server: Server, path: str, **body: object) -> httpx.Response:
     return server.client.get(path, headers=headers)
 
 
+def series(server: Server, beginning: str) -> float:
+    """Return the sum of the metrics that begin so, read on a connection of its own."""
+    lines = fetch(server, "/metrics").text.splitlines()
+    return sum(float(line.rpartition(" ")[2]) for line in lines if line.startswith(beginning))
+
+
 def test_a_killed_process_is_replaced_and_the_others_answer_meanwhile(start_server: StartServer) -> None:
     server = start_server(processes=3)
     before = after = started(server, 3)
@@ -96,6 +102,32 @@ def test_all_processes_have_the_jobs_and_glossaries_of_each(start_server: StartS
         assert Counter(fetch(server, path).status_code for path in paths) == {200: 30}
 
 
+def test_metrics_are_of_all_processes_and_counters_stay_when_one_is_killed(start_server: StartServer) -> None:
+    server = start_server(processes=2, preload="")
+    running = started(server, 2)
+    texts = [f"Satz {number}." for number in range(20)]
+    for text in texts:
+        assert fetch(server, URL, text=text).status_code == httpx.codes.OK
+
+    def translated() -> float:
+        return series(server, 'dragoman_request_seconds_count{api="native",route="/v1/translate"')
+
+    until(lambda: translated() == len(texts))
+    assert {translated() for _ in range(20)} == {len(texts)}  # whichever process answers
+    assert series(server, "dragoman_characters_total") == sum(map(len, texts))
+    assert series(server, "dragoman_ready{") == 2
+    assert series(server, 'dragoman_queue_size{process="1"}') > 0
+
+    for pid in running:
+        os.kill(pid, signal.SIGKILL)
+        until(lambda pid=pid: pid not in server.children())  # type: ignore[misc]
+        until(lambda: len(server.children()) == 2 and series(server, "dragoman_ready{") == 2)
+        assert translated() == len(texts)
+
+    assert fetch(server, URL, text="Ja.").status_code == httpx.codes.OK
+    until(lambda: translated() == len(texts) + 1)
+
+
 @pytest.mark.skipif(library() is None, reason="the kernels were not built: there is no C++ compiler")
 def test_processes_map_one_file_of_weights(start_server: StartServer, tmp_path: Path) -> None:
     folder = tmp_path / "weights"
@@ -132,7 +164,7 @@ def test_what_no_process_can_start_with_is_an_error_of_the_server(
         assert "Traceback" not in log.read_text()
 
 
-def _supervise(run: Callable[[], None]) -> None:
+def _supervise(run: Callable[[int], None]) -> None:
     processes.MAX_PAUSE_S = 0.01
     sys.exit(Processes(run).supervise(2))
 
@@ -147,7 +179,7 @@ def test_processes_that_end_at_once_are_not_started_for_ever(
     assert 2 <= len(list(tmp_path.iterdir())) <= most_started
 
 
-def _note_and_end(folder: Path, status: int) -> None:
+def _note_and_end(folder: Path, status: int, _number: int) -> None:
     (folder / str(os.getpid())).touch()
     sys.exit(status)
 
@@ -160,7 +192,7 @@ def test_a_stop_between_two_starts_ends_all(tmp_path: Path) -> None:
         assert not descendants(parent.pid)
 
 
-def _note_and_wait(folder: Path) -> None:
+def _note_and_wait(folder: Path, _number: int) -> None:
     (folder / str(os.getpid())).touch()
     while True:
         time.sleep(0.01)

@@ -16,7 +16,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from dragoman.scheduling.metrics import SegmentOutcome, SegmentRecord
 from dragoman.types import FinishReason, Method, SearchKind
 from service.http.errors import ErrorKind
-from service.server.telemetry import Telemetry
+from service.server.telemetry import ServerMetrics, Telemetry
 from service.telemetry.counters import EngineMetricsCollector, Histogram, LabeledCounter
 from service.telemetry.logs import configure_logs
 from service.translation.inference import Inference
@@ -27,6 +27,8 @@ from tests.service.doubles import DoubleTranslator
 from tests.service.telemetry.conftest import Exposed, Observe, read, value
 
 BOUNDS = (1.0, 2.0, 5.0)
+MOST_PID = 2**22
+"""Largest id of a process."""
 VALUES = st.lists(st.sampled_from([0.0, 0.5, 1.0, 1.5, 2.0, 5.0, 5.5, 100.0]), max_size=30)
 
 
@@ -300,6 +302,34 @@ def test_every_metric_is_on_the_page_with_its_kind_and_labels(
     assert {name: of for name, of in documented().items() if name not in of_engine} == {
         name: of for name, of in found.items() if name not in of_engine
     }
+
+
+def test_counters_of_processes_add_up_and_stay_and_gauges_end_with_their_process(
+    translator: DoubleTranslator, models_dir: Path, tmp_path: Path
+) -> None:
+    with router_of(translator, models_dir / "tiny") as router:
+
+        def start(number: int, num_requests: int) -> ServerMetrics:
+            observer = Telemetry()
+            observer.share(tmp_path, number)
+            for _ in range(num_requests):
+                observer.requests.count("native", "/", "2xx", 1.0)
+            return observer.metrics(Inference(router, 1.0, ()))
+
+        processes = [start(0, 3), start(1, 4)]
+        first, both = (process.exposition().decode() for process in processes)
+        ended = tmp_path / "1.json"
+        ended.write_text(re.sub(r"^\[\d+", f"[{MOST_PID + 1}", ended.read_text()))
+        after = processes[0].exposition().decode()
+        replaced = start(1, 2).exposition().decode()
+
+    count = 'dragoman_request_seconds_count{api="native",route="/",status="2xx"} '
+    assert [float(text.partition(count)[2].split()[0]) for text in (first, both, after, replaced)] == [
+        3, 7, 7, 9,
+    ]  # fmt: skip
+    assert [re.findall(r'dragoman_ready\{process="(\d)"\}', text) for text in (both, after, replaced)] == [
+        ["0", "1"], ["0"], ["0", "1"],
+    ]  # fmt: skip
 
 
 def test_the_page_shows_a_line_as_it_is(observe: Observe, logged: io.StringIO) -> None:
