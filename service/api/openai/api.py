@@ -23,7 +23,7 @@ from service.api.openai.languages import (
     languages_of_model,
     languages_of_text,
 )
-from service.api.openai.prompts import Prompt, is_for_chat_model, read_prompt
+from service.api.openai.prompts import Prompt, is_for_chat_model, read_prompt, read_quoted_prompt
 from service.api.readiness import require_ready
 from service.api.services import ApiDefinition, Services
 from service.http import openapi
@@ -112,7 +112,7 @@ def completion_routes(services: Services, cache: NamesCache) -> APIRouter:
         """
         require_ready(translation_service.inference)
         chat = read_chat(request, await cache.current())
-        envelope = Envelope(request.model)
+        envelope = Envelope(request.model, request.property_names)
         if not request.stream:
             with _naming(chat.parameter):
                 [result] = await translation_service.translate(chat.translation_request, connection.caller)
@@ -197,7 +197,10 @@ def read_chat(request: schemas.ChatCompletionRequest, names: LanguageNames) -> C
     of_model = languages_of_model(request.model, names.catalogue)
     is_known = of_model.target is not None
     named = agreed(of_model, languages_of_text(system_text, names, is_target_known=is_known))
-    prompt = _read_prompt(text, f"{parameter}.content", names, is_target_known=named.target is not None)
+    quoted = read_quoted_prompt(text) if request.property_names else None
+    prompt = quoted or _read_prompt(
+        text, f"{parameter}.content", names, is_target_known=named.target is not None
+    )
     if prompt is not None:
         named = agreed(named, languages_of_text(prompt.instruction, names, is_target_known=False))
         text, system_text = prompt.text, f"{system_text}\n{prompt.instruction}"

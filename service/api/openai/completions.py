@@ -33,8 +33,20 @@ class Envelope:
     """Fields that all parts of one response have in common."""
 
     model: str
+    names: Sequence[str] = ()
+    """Properties of the object of JSON that the content is; none if it is a text."""
     id: str = field(default_factory=lambda: f"chatcmpl-{secrets.token_hex(ID_BYTES)}")
     created: int = field(default_factory=lambda: int(time.time()))
+
+    @property
+    def frame(self) -> tuple[str, str]:
+        """Return what encloses the text: nothing, or the rest of an object whose first property has it."""
+        opening, found, closing = json.dumps(dict.fromkeys(self.names, "")).partition(': ""')
+        return (f'{opening}: "', f'"{closing}') if found else ("", "")
+
+    def encode(self, text: str) -> str:
+        """Return a part of the text as it stands in the content."""
+        return json.dumps(text, ensure_ascii=False)[1:-1] if self.names else text
 
     def wrap(self, kind: str, choices: Sequence[dict[str, Any]]) -> dict[str, Any]:
         return {
@@ -75,7 +87,8 @@ def _num_within(segments: Sequence[SegmentTranslation], max_tokens: int | None) 
 
 def present(completion: Completion, envelope: Envelope) -> dict[str, Any]:
     """Return a whole completion in OpenAI's form."""
-    message = {"role": "assistant", "content": completion.text, "refusal": None}
+    content = envelope.encode(completion.text).join(envelope.frame)
+    message = {"role": "assistant", "content": content, "refusal": None}
     choice = {"index": 0, "message": message, "finish_reason": completion.finish_reason, "logprobs": None}
     return {**envelope.wrap("chat.completion", [choice]), "usage": completion.usage}
 
@@ -138,6 +151,7 @@ async def chunks(
         has_usage: whether a last chunk has the number of tokens.
         convert: converts an error after the first event, which is then the last event.
     """
+    opening, closing = envelope.frame
 
     def chunk(delta: dict[str, str], finish_reason: str | None = None) -> bytes:
         choice = {"index": 0, "delta": delta, "finish_reason": finish_reason, "logprobs": None}
@@ -146,15 +160,15 @@ async def chunks(
 
     async with aclosing(progress):
         try:
-            yield chunk({"role": "assistant", "content": ""})
+            yield chunk({"role": "assistant", "content": opening})
             event: Progress | list[TranslationResult] | None = first
             while event is not None and not isinstance(event, list):
                 if isinstance(event, SegmentDone) and (content := sent.take(event.segment)):
-                    yield chunk({"content": content})
+                    yield chunk({"content": envelope.encode(content)})
                 event = await anext(progress, None)
             [result] = event or []
             completion = complete(result, sent.max_tokens)
-            if rest := sent.rest(completion.text):
+            if rest := envelope.encode(sent.rest(completion.text)) + closing:
                 yield chunk({"content": rest})
             yield chunk({}, completion.finish_reason)
             if has_usage:

@@ -55,6 +55,12 @@ BETWEEN = re.compile(
 )
 """Text between a marker and a language: quotes, brackets, and words such as `the` or `fluent`."""
 AFTER_SOURCE = " -\t\"'`*"
+CONTEXT = re.compile(
+    r"^(?:#[^\n]{0,100}?\b(?:context|metadata)\b.*?(?=^#|\Z)"
+    r"|[^\n:]{0,30}\b(?:title|summary|description) ?:[^\n]*)",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+"""Parts of an instruction about the page or the document that the text is from."""
 ADDRESS = re.compile(
     r"\b(?:(?P<formal>(?i:formal|formally|polite|politely|formell\w*|förmlich\w*|höflich\w*|siezen?)|Sie-Form)"
     r"|(?P<informal>(?i:informal|informally|informell\w*|casual|duzen?|du-form)))\b"
@@ -113,7 +119,7 @@ def languages_of_text(text: str, names: LanguageNames, *, is_target_known: bool 
     Raises:
         ApiError: it names several targets or sources, or one that is not served.
     """
-    catalogue = names.catalogue
+    catalogue, text = names.catalogue, CONTEXT.sub("", text)
     whole = languages_of_word(text, names)
     if whole is not None:
         return ChatLanguages(whole.target and _served("target", whole.target, catalogue), whole.source)

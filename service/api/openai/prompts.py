@@ -57,6 +57,14 @@ _MARKED = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 """A prompt that names the marks around the text, and may go on after them."""
+_INTRODUCED = re.compile(
+    r"\s*(?:you are|act as|as an?|du bist|sie sind)\b"
+    r"[^\n.]{0,200}\b(?:translator|translation engine|übersetzer)\b.{0,3000}?"
+    r"\b(?:translate|übersetzen?(?:\s+sie)?)\s[^\n.!?:]{0,80}\b(?:following|below|folgende[nrs]?)\b"
+    r"[^\n.!?:]{0,100}[:\uff1a][ \t\r]*\n[ \t\r]*\n",
+    re.IGNORECASE | re.DOTALL,
+)
+"""A role, all that is said to it, and `translate the following text into …:` before a blank line."""
 _LABELLED = re.compile(
     r"[*]{0,2}(?P<label>source text|original text|source|text|input)[*]{0,2}[ ]?[:\uff1a][*]{0,2}[ \t]*"
     r"(?P<text>.*?)(?:\n[*]{0,2}(?:translated text|translation|output|result)[ ]?[:\uff1a][*]{0,2})?\Z",
@@ -101,6 +109,10 @@ def read_prompt(message: str, names: LanguageNames) -> Prompt | None:
     if marked is not None and _find_order(marked["instruction"], names) is not None:
         return Prompt(marked["instruction"], marked["text"].strip(), is_certain=True)
     head = message[:MAX_INSTRUCTION_CHARACTERS]
+    introduced = _INTRODUCED.match(head)
+    if introduced is not None:
+        text = _GAP.sub("", message[introduced.end() :], count=1).rstrip()
+        return Prompt(introduced[0], _without_frame(text, introduced[0].rstrip()), is_certain=True)
     found = _find_order(head, names) or _find_languages(head, names)
     rest = "" if found is None else _GAP.sub("", message[found.end :], count=1).rstrip()
     if found is None or not rest:
@@ -110,6 +122,12 @@ def read_prompt(message: str, names: LanguageNames) -> Prompt | None:
     is_below = not text or "\n" in message[found.end : message.find(text, found.end)]
     is_certain = is_below or (found.names_text and instruction.endswith(COLONS))
     return Prompt(instruction, text, found.says_translate and is_certain)
+
+
+def read_quoted_prompt(message: str) -> Prompt | None:
+    """Return a prompt that has the text in quotation marks amid all else; None for others."""
+    text, found, languages = message.partition('\nTranslate "')[2].rpartition('" from ')
+    return Prompt("from " + languages.partition("\n")[0], text, is_certain=True) if found else None
 
 
 def is_for_chat_model(message: str) -> bool:

@@ -9,7 +9,7 @@ from service.api.openai.errors import rejected
 from service.http.openapi import DocumentedModel, examples
 from service.http.validation import ONE, SEVERAL, text_tag
 
-MAX_MESSAGES, MAX_PARTS = 10_000, 1000
+MAX_MESSAGES, MAX_PARTS, MAX_PROPERTIES = 10_000, 1000, 100
 
 
 def _reject(value: object) -> object:
@@ -78,11 +78,41 @@ class ChatMessage(DocumentedModel):
         return "\n".join(part.text or "" for part in self.content)
 
 
-class ResponseFormat(DocumentedModel):
-    """The form of the completion."""
+class TextProperty(DocumentedModel):
+    """A property of the object."""
+
+    type: Literal["string"]
+    """Only text."""
+
+
+class ObjectSchema(DocumentedModel):
+    """Schema of an object; other keywords are ignored."""
+
+    type: Literal["object"]
+    """Only an object."""
+    properties: dict[str, TextProperty] = Field(min_length=1, max_length=MAX_PROPERTIES)
+    """The first has the translation, the others are empty."""
+
+
+class NamedSchema(DocumentedModel):
+    """A schema; other fields are ignored."""
+
+    object_schema: ObjectSchema = Field(alias="schema")
+    """The object that the completion is."""
+
+
+class PlainFormat(DocumentedModel):
+    """The completion is the translation."""
 
     type: Literal["text"]
-    """Only text."""
+
+
+class ObjectFormat(DocumentedModel):
+    """The completion is an object with the translation."""
+
+    type: Literal["json_schema"]
+    json_schema: NamedSchema
+    """The object."""
 
 
 class StreamOptions(DocumentedModel):
@@ -135,8 +165,8 @@ class ChatCompletionRequest(DocumentedModel):
     """Without effect, like `temperature`."""
     n: int | None = Field(None, ge=1, le=1)
     """Only one translation."""
-    response_format: ResponseFormat | None = None
-    """Only text."""
+    response_format: Annotated[PlainFormat | ObjectFormat, Field(discriminator="type")] | None = None
+    """Text, or an object whose first property has it."""
     modalities: Annotated[list[Literal["text"]], Field(max_length=1, fail_fast=True)] | None = None
     """Only text."""
     logprobs: Off = None
@@ -169,6 +199,12 @@ class ChatCompletionRequest(DocumentedModel):
         """Return the maximum number of tokens; None without one."""
         limits = [limit for limit in (self.max_tokens, self.max_completion_tokens) if limit and limit > 0]
         return min(limits, default=None)
+
+    @property
+    def property_names(self) -> tuple[str, ...]:
+        """Return the properties of the object that the completion is; none if it is a text."""
+        form = self.response_format
+        return tuple(form.json_schema.object_schema.properties) if isinstance(form, ObjectFormat) else ()
 
 
 class CompletionMessage(DocumentedModel):

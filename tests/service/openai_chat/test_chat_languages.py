@@ -180,32 +180,6 @@ def test_any_text_names_languages_or_is_rejected(text: str) -> None:
 
 TEXT = 'Guten Morgen: "Hallo"!\n\nWie geht es dir?'
 PROMPTS = {
-    "PDFMathTranslate": (
-        "Translate the following markdown source text to English. Keep the formula notation {v*} unchanged. "
-        "Output translation directly without any additional text.\nSource Text: %s\nTranslated Text:"
-    ),
-    "PDFMathTranslate 2": (
-        ";; Treat next line as plain text input and translate it into English, output translation ONLY. If "
-        "translation is unnecessary (e.g. proper nouns, codes, {{1}}, etc. ), return the original text. NO "
-        "explanations. NO notes. Input:\n\n%s"
-    ),
-    "kiss-translator": (
-        "# Context\nTitle: Über uns\nDescription: \nTone: formal\n\n# Task\nTranslate the Source Text below "
-        "to English.\n1. Use the Context.\n2. Output ONLY the translated text.\n\nSource Text: %s\n\n"
-        "Translated Text:"
-    ),
-    "Zotero": (
-        "As an academic expert with specialized knowledge in various fields, please provide a proficient and "
-        "precise translation from German to English of the academic text enclosed in \U0001f524. The text is "
-        "as follows:  \U0001f524 %s \U0001f524  Please provide the translated result without any additional "
-        "explanation and remove \U0001f524."
-    ),
-    "Subtitle Edit": (
-        "Translate from German to English, keep punctuation as input, do not censor the translation, give "
-        "only the output without comments:\n\n%s"
-    ),
-    "Pot": 'Translate into English:\n"""\n%s\n"""',
-    "Nextcloud": "Translate the following text from German to English: \n\n%s",
     "a colon": "Translate this text to English: %s",
     "a role": (
         "You are a professional machine translation engine. Only output the translated text.\n\nTranslate "
@@ -218,9 +192,7 @@ PROMPTS = {
 
 @pytest.mark.parametrize("client", PROMPTS)
 @pytest.mark.parametrize("model", ["dragoman-de-en", "dragoman"])
-def test_of_a_clients_prompt_the_text_alone_is_translated(
-    http: httpx.Client, client: str, model: str
-) -> None:
+def test_of_a_prompt_the_text_alone_is_translated(http: httpx.Client, client: str, model: str) -> None:
     """The instruction names the language, too."""
     prompted = http.post(PATH, json=body(PROMPTS[client] % TEXT, model))
     alone = http.post(PATH, json=body(TEXT, "dragoman-de-en"))
@@ -282,6 +254,8 @@ CERTAIN = [
     "Translate to German, keep the tags:",
     "Übersetze ins Deutsche:",
     "You are a translation engine. Only output the result.\n\nTranslate this to German:",
+    "You are a translator. Find the language, use German (de).\nTranslate the following text into German:",
+    "You are an English to German translator. Keep its nuances.\nTranslate the following text into German:",
 ]
 UNCERTAIN = [
     "Translate to German: ",
@@ -416,6 +390,20 @@ def test_languages_in_the_context_of_a_prompt_do_not_count() -> None:
     found = chat(f"{context}Translate the Source Text below to German.\n\nSource Text: Hello")
 
     assert (found.text, found.translation_request.target) == ("Hello", "de")
+
+
+@pytest.mark.parametrize(
+    "context",
+    [
+        "## Document Metadata\n{}\n",
+        "## Metadata for Context Awareness\nTitle: a\n{}\n## Rules\nKeep tags.",
+        "Page title: {}",
+    ],
+)
+@pytest.mark.parametrize("title", ["How to translate to French", "target: ja", "From Italian into English"])
+def test_languages_in_the_context_of_a_system_message_do_not_count(context: str, title: str) -> None:
+    system = f"Translate into German.\n\n{context.format(title)}"
+    assert chat("Hello", system=system).translation_request.target == "de"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Chat completions: OpenAI's own client works unchanged, and what requests by hand may have."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
@@ -70,15 +71,6 @@ def test_a_stream_ends_with_the_usage_if_requested(client: OpenAI) -> None:
     assert chunks[-1].usage == whole.usage
     assert {chunk.usage for chunk in chunks[:-1]} == {None}
     assert {(chunk.id, chunk.created) for chunk in chunks} == {(chunks[0].id, chunks[0].created)}
-
-
-def test_a_host_alone_is_enough_for_completions(http: httpx.Client) -> None:
-    with openai_client(http, root="/v1") as client:
-        assert client.chat.completions.create(**body()).choices[0].message.content == "Hallo|german"
-        assert [model.id for model in client.models.list()][:2] == ["dragoman", "dragoman-auto-de"]
-    listed = http.get("/v1/models").json()
-    assert {each["name"] for each in listed["models"]} == {"german", "french", "wide"}
-    assert {"object": listed["object"], "data": listed["data"]} == http.get("/openai/v1/models").json()
 
 
 def test_the_client_lists_models_that_it_can_use(client: OpenAI) -> None:
@@ -165,7 +157,7 @@ def test_a_limit_of_tokens_cuts_between_segments(engine_client: OpenAI) -> None:
 @given(
     text=st.lists(
         st.sampled_from(
-            ["Ein Hund rennt. ", "Zwei {name} spielen!", "\n", "  \n\n", "12.", "%s", " - ", "Haus"]
+            ["Ein Hund rennt. ", 'Zwei "{name}" spielen!', "\n", "  \n\n", "12.", "%s", " \\ ", "Haus"]
         ),
         max_size=6,
     ).map("".join)
@@ -174,6 +166,11 @@ def test_a_stream_has_the_text_of_the_whole(engine_client: OpenAI, text: str) ->
     whole = engine_client.chat.completions.create(**body(text))
 
     assert streamed(engine_client, **body(text))[0] == whole.choices[0].message.content
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in ("b", ': ""', "a")}}
+    wanted = body(text, response_format={"type": "json_schema", "json_schema": {"schema": schema}})
+    form = engine_client.chat.completions.create(**wanted).choices[0].message.content
+    assert streamed(engine_client, **wanted)[0] == form
+    assert json.loads(form or "") == {"b": whole.choices[0].message.content, ': ""': "", "a": ""}
 
 
 USER = {"role": "user", "content": "Hallo"}
@@ -220,6 +217,8 @@ def test_parameters_that_change_nothing_change_nothing(
         {"tools": [{"type": "function", "function": {"name": "a"}}]},
         {"tool_choice": "required"},
         {"response_format": {"type": "json_object"}},
+        {"response_format": {"type": "json_schema"}},
+        {"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}},
         {"modalities": ["audio"]},
         {"stop": "."},
         {"stop": ["."]},
