@@ -1,13 +1,18 @@
 """The same problems through each API: every error has the form of its API and a status of its own."""
 
+import importlib
 import json
+import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
 
+import service
+from service import errors
 from service.accounts.keys import Scope
+from service.errors import ServiceError
 from service.translation import inference
 from tests.engine.routing.doubles import until
 from tests.service.apis import APIS, DEEPL, GOOGLE, LIBRETRANSLATE, NAMES, NATIVE, OPENAI, Api
@@ -314,3 +319,38 @@ def test_googles_and_openais_apis_are_off_unless_they_are_named(serve: Serve) ->
 
     for api in (GOOGLE, OPENAI):
         assert [client.post(path, json=api.body("a", "de")).status_code for path in api.paths] == [404, 404]
+
+
+Row = tuple[str, str, str]
+"""Name of an error, name of its base class, and its kind."""
+
+
+def subclasses(base: type[ServiceError]) -> Iterator[type[ServiceError]]:
+    for found in base.__subclasses__():
+        yield found
+        yield from subclasses(found)
+
+
+def rows_of_code() -> set[Row]:
+    for module in pkgutil.walk_packages(service.__path__, "service."):
+        if "migrations" not in module.name and not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return {
+        (each.__name__, base.__name__, each.kind or "-")
+        for each in subclasses(ServiceError)
+        if each.__module__.startswith("service.") and not each.__name__.startswith("_")
+        for base in [next(base for base in each.__bases__ if not base.__name__.startswith("_"))]
+    }
+
+
+def test_the_docstring_of_the_errors_has_each_below_its_base_with_its_kind() -> None:
+    rows: set[Row] = set()
+    above: list[str] = []
+    for line in (errors.__doc__ or "").splitlines():
+        depth = (len(line) - len(line.lstrip())) // 4
+        if depth:
+            name, kind = line.split()
+            above[depth - 1 :] = [name]
+            if depth > 1:
+                rows.add((name, above[depth - 2], kind))
+    assert rows == rows_of_code()

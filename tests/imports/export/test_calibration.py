@@ -21,7 +21,6 @@ SOURCES = [
     Sample([*np.random.default_rng(seed).integers(4, VOCAB, length).tolist(), EOS], (BOS,))
     for seed, length in enumerate((5, 1, 17, 30, 9, 2))
 ]
-OUTER = "feed_forward.outer"
 Floats = NDArray[np.float64]
 
 

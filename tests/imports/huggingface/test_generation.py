@@ -19,11 +19,6 @@ def with_settings(folder: Path, settings: dict[str, object]) -> Original:
     return load(folder)
 
 
-def problems_with(folder: Path, settings: dict[str, object]) -> tuple[str, ...]:
-    edit_json(folder / FILE, settings)
-    return problems_of(folder)
-
-
 def test_search_defaults_come_from_the_models_files(folder: Path) -> None:
     original = with_settings(folder, {"num_beams": 6, "length_penalty": 0.6, "early_stopping": True})
     assert original.decoding == DecodingDefaults(6, 0.6, early_stopping=True)
