@@ -17,14 +17,28 @@ HEAD = "| program | API | settings |\n|---|---|---|\n"
 TABLE = re.compile(r"\| program \|[^\n]*\n\|[-|]+\n(?:\|[^\n]*\n)*")
 
 
+class Call(BaseModel):
+    """A request of a program, and what it reads in the response."""
+
+    request: str
+    """Method and path."""
+    type: str = "application/json"
+    body: str = ""
+    """Text with line feeds; those of several parts are sent as CRLF."""
+    headers: dict[str, str] = {}
+    reads: dict[str, str | int | bool]
+    """Values of fields, by their names and indices with points between."""
+
+
 class Client(BaseModel):
-    """A program, and the tests that send what it sends."""
+    """A program, and the tests that send what it sends, or its requests."""
 
     name: str
     api: str
     setting: str
-    tests: list[str]
+    tests: list[str] = []
     """Path below tests/service, and name of each."""
+    calls: list[Call] = []
 
 
 def clients() -> list[Client]:
@@ -35,8 +49,8 @@ def clients() -> list[Client]:
 
 def with_table(page: str) -> str:
     """Return the page with the table of today's list."""
-    rows = (f"| {client.name} | {client.api} | {client.setting} |\n" for client in clients())
-    table = HEAD + "".join(rows)
+    rows = ((each.name, each.api, each.setting.replace("|", r"\|")) for each in clients())
+    table = HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows)
     return TABLE.sub(lambda _: table, page, count=1)
 
 

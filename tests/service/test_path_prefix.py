@@ -138,16 +138,6 @@ def test_every_route_responds_to_a_slash_at_its_end_and_to_doubled_ones(all_apis
             assert found.headers.get("content-type") == plain.headers.get("content-type"), (method, path)
 
 
-def test_deepls_client_for_java_uploads_a_document_to_a_path_that_ends_with_a_slash(
-    serve_double: ServeJobs,
-) -> None:
-    sent = serve_double(apis=ALL_APIS).post(
-        "/v2/document/", data={"target_lang": "EN"}, files={"file": ("a.txt", b"Hallo")}
-    )
-    assert sent.status_code == 200
-    assert set(sent.json()) == {"document_id", "document_key"}
-
-
 def test_the_page_of_the_routes_has_no_address_at_which_its_links_would_break(
     serve_double: ServeJobs,
 ) -> None:

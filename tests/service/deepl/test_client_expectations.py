@@ -183,8 +183,3 @@ def test_the_clients_own_command_works(
     ):
         deepl_command.main(["--auth-key", key, "--server-url", str(http.base_url), *arguments])  # type: ignore[no-untyped-call]
         assert expected in capsys.readouterr().out, arguments
-
-
-def test_languages_may_be_posted_as_older_versions_of_weblate_do(many: httpx.Client) -> None:
-    listed = many.get("/v2/languages", params={"type": "target"}).json()
-    assert many.post("/v2/languages", data={"type": "target"}).json() == listed

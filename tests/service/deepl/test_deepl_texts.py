@@ -190,37 +190,6 @@ def test_a_url_will_do_and_may_have_the_key(http: httpx.Client, key: str) -> Non
     assert [each["text"] for each in response.json()["translations"]] == ["HALLO", "WELT"]
 
 
-def test_weblate_is_answered(http: httpx.Client, auth: Auth) -> None:
-    """Its request, with placeholders that nothing may touch."""
-    text = 'Hallo <x id="7"></x>, wie geht es <x id="12"></x>?'
-    tags = {"tag_handling": "xml", "ignore_tags": ["x"]}
-    answer = translate(http, auth, text=[text], source_lang="DE", formality="default", **tags)
-    found = {"detected_source_language": "DE", "tag_handling_version": "v1"}
-    assert answer == {**found, "text": 'HALLO <x id="7"></x>, WIE GEHT ES <x id="12"></x>?'}
-
-
-def test_libreoffice_is_answered(http: httpx.Client, key: str) -> None:
-    """Its request: the key and HTML in a form, and how tags are handled in the address of its settings."""
-    form = {"auth_key": key, "target_lang": "EN", "text": "<p>Hallo <b>Welt</b></p>"}
-    [found] = http.post("/v2/translate?tag_handling=html", data=form).json()["translations"]
-    assert found["text"] == "<p>HALLO <b>WELT</b></p>"
-
-
-def test_deepls_client_for_php_is_answered(http: httpx.Client, auth: Auth) -> None:
-    """Its request: JSON with real truth values and lists, and fields of its callers that no server knows."""
-    sent = {"show_billed_characters": True, "split_sentences": "1", "ignore_tags": ["x"], "debug": "1"}
-    answer = translate(http, auth, text=["Ein <x>Hund</x>"], tag_handling="xml", **sent)
-    assert (answer["text"], answer["billed_characters"]) == ("EIN <x>Hund</x>", 15)
-
-
-def test_deepls_client_for_ruby_is_answered(http: httpx.Client, auth: Auth) -> None:
-    """Its requests: no source as null, and JSON in the body of requests that only read."""
-    assert translate(http, auth, source_lang=None)["text"] == "HALLO"
-    listed = http.request("GET", "/v2/languages", json={"type": "target"}, headers=auth).json()
-    assert listed == http.get("/v2/languages", params={"type": "target"}, headers=auth).json()
-    assert "character_count" in http.request("GET", "/v2/usage", json={}, headers=auth).json()
-
-
 def test_languages_are_what_is_served(many: httpx.Client) -> None:
     listed = many.get("/v2/languages", params={"type": "target"}).json()
     assert listed[-1] == {"language": "ZH-HANT", "name": "Chinese (Traditional)", "supports_formality": False}

@@ -268,57 +268,6 @@ def test_deep_translator_raises_its_errors_for_bad_keys_and_exceeded_rates(serve
         translate(key)
 
 
-HTML = {"target": "en", "format": "html"}
-STRINGS = [f"Zeile {number}" for number in range(20)]
-
-
-@pytest.mark.parametrize(
-    ("way", "body", "translated"),
-    [
-        (
-            "json",
-            {"q": [f"<p>{GERMAN}</p>", "Ein Bild"], "source": "auto", "api_key": None, **HTML},
-            [f"<p>{GERMAN}|german</p>", "Ein Bild|german"],
-        ),
-        ("json", {"q": "<p>Hallo</p>", "source": "DE", "api_key": "", **HTML}, "<p>Hallo|german</p>"),
-        ("data", {"q": "<b>Hallo</b>", "source": "de", "api_key": "", **HTML}, "<b>Hallo|german</b>"),
-        (
-            "json",
-            {"api_key": "", "q": STRINGS, "source": "de", "target": "en"},
-            [f"{string}|german" for string in STRINGS],
-        ),
-    ],
-    ids=["Mastodon", "Pleroma", "Discourse", "Weblate"],
-)
-def test_programs_are_answered_as_they_ask(
-    client: httpx.Client, way: str, body: dict[str, object], translated: object
-) -> None:
-    answer = client.request("POST", "/translate", **{way: body}).json()  # type: ignore[arg-type]
-
-    assert answer["translatedText"] == translated
-    if body["source"] == "auto":
-        assert [found["language"] for found in answer["detectedLanguage"]] == ["de", "de"]
-
-
-def test_as_mastodon_asks_for_one_text_of_no_known_language(client: httpx.Client) -> None:
-    """Without a key and a language; the target is as the reader's browser has it."""
-    text = {"q": f"<p>{GERMAN}</p>", "source": "auto", "format": "html", "api_key": None}
-    for target, model in (("en", "german"), ("pt-BR", "german|wide"), ("zh-TW", "german|wide")):
-        answer = client.post("/translate", json={**text, "target": target}).json()
-        assert answer["translatedText"] == f"<p>{GERMAN}|{model}</p>"
-        assert answer["detectedLanguage"]["language"] == "de"
-
-
-def test_as_discourse_asks_where_no_key_is_set(client: httpx.Client) -> None:
-    """Its form then has the field's name alone."""
-    form = {"Content-Type": "application/x-www-form-urlencoded"}
-    found = client.post("/detect", content=b"q=Das+ist+ein+Haus&api_key", headers=form).json()
-    assert found[0]["language"] == "de"
-    body = b"q=%3Cb%3EHallo%3C%2Fb%3E&source=de&target=en&format=html&api_key"
-    answer = client.post("/translate", content=body, headers=form).json()
-    assert answer == {"translatedText": "<b>Hallo|german</b>"}
-
-
 def test_as_a_page_of_another_origin_asks(client: httpx.Client) -> None:
     origin = {"Origin": "https://example.org"}
     requested = client.options("/translate", headers={**origin, "Access-Control-Request-Method": "POST"})
