@@ -62,6 +62,8 @@ class Memory:
     version: int
     """Increases with each change."""
     created_at: datetime
+    updated_at: datetime
+    """When its pairs were last changed."""
     num_skipped: int = 0
     """Units without a pair in the file from which a job imported it."""
 
@@ -343,7 +345,8 @@ class MemoryStore:
 
 
 def _new_memory(name: str, pair: Pair, memory_id: str | None = None) -> Memory:
-    return Memory(memory_id or str(uuid.uuid4()), name, pair, 0, 0, 0, datetime.now(UTC))
+    now = datetime.now(UTC)
+    return Memory(memory_id or str(uuid.uuid4()), name, pair, 0, 0, 0, now, now)
 
 
 def check_name(name: str) -> None:
@@ -418,6 +421,7 @@ def _change(connection: sa.Connection, memory_id: str, num_pairs: int, size_byte
         "num_pairs": MEMORIES.c.num_pairs + num_pairs,
         "size_bytes": MEMORIES.c.size_bytes + size_bytes,
         "version": MEMORIES.c.version + 1,
+        "updated_at": datetime.now(UTC),
     }
     changed = sa.update(MEMORIES).where(MEMORIES.c.id == memory_id).values(counts)
     return _memory(connection.execute(changed.returning(MEMORIES)).one())
@@ -449,7 +453,8 @@ def _read_one(connection: sa.Connection, owner: str | None, memory_id: str) -> M
 def _memory(row: sa.Row[Any]) -> Memory:
     pair = Pair(row.source, row.target)
     counts = row.num_pairs, row.size_bytes, row.version
-    return Memory(row.id, row.name, pair, *counts, row.created_at, row.num_skipped)
+    times = row.created_at, row.updated_at or row.created_at
+    return Memory(row.id, row.name, pair, *counts, *times, row.num_skipped)
 
 
 def _digest(pair_id: str) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-HEAD = "0003"
+HEAD = "0004"
 """The latest migration: the revision of a database with the tables below."""
 JOB_LENGTH = 64
 
@@ -92,6 +92,7 @@ MEMORIES = sa.Table(
     sa.Column("created_at", UtcTime, nullable=False),
     sa.Column("removable_at", UtcTime),  # NULL: complete; others are invisible, and removed from then on
     sa.Column("num_skipped", sa.Integer, nullable=False, default=0, server_default="0"),  # units of its file
+    sa.Column("updated_at", UtcTime),  # NULL: nobody knows it, and `created_at` is returned
 )
 
 MEMORY_PAIRS = sa.Table(

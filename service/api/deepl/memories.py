@@ -110,6 +110,7 @@ def _present_memory(memory: Memory) -> dict[str, Any]:
         "target_languages": [target, *(code.lower() for code in REGIONAL_TARGETS.get(target, ()))],
         "segment_count": memory.num_pairs,
         "creation_time": format_time(memory.created_at),
+        "updated_time": format_time(memory.updated_at),
     }
 
 

@@ -26,6 +26,7 @@ class TranslationMemory(DocumentedModel):
     """One language, with its regional variants."""
     segment_count: int = Field(ge=0)
     creation_time: datetime
+    updated_time: datetime
 
 
 class TranslationMemories(DocumentedModel):

@@ -47,9 +47,10 @@ def test_a_memory_lists_its_languages_in_lower_case_with_their_variants(
     http: httpx.Client, owner: dict[str, str], memory: str
 ) -> None:
     found = get(http, owner, f"/{memory}")
-    created = found.pop("creation_time")
+    created, updated = found.pop("creation_time"), found.pop("updated_time")
 
-    assert created.endswith("Z")
+    assert created < updated
+    assert updated.endswith("Z")
     assert found == {
         "translation_memory_id": memory,
         "name": "Legal",

@@ -46,7 +46,9 @@ def pairs_of(store: MemoryStore, owner: str | None, memory: Memory) -> set[tuple
 def test_a_memory_is_read_as_it_was_sent(store: MemoryStore, owner: str, memory: Memory) -> None:
     size_bytes = sum(len(pair.source) + len(pair.target) for pair in GREETINGS)
     assert str(uuid.UUID(memory.id)) == memory.id
-    assert memory == Memory(memory.id, "greetings", DE_EN, 2, size_bytes, 1, memory.created_at)
+    assert memory == Memory(
+        memory.id, "greetings", DE_EN, 2, size_bytes, 1, memory.created_at, memory.updated_at
+    )
     assert store.get(owner, memory.id) == memory
     assert store.list(owner) == [memory]
     assert pairs_of(store, owner, memory) == {
@@ -143,6 +145,7 @@ def test_a_pair_is_deleted_by_its_id(store: MemoryStore, owner: str, memory: Mem
     changed = store.delete_pair(owner, memory.id, first.id)
 
     assert (changed.num_pairs, changed.version) == (1, 2)
+    assert memory.created_at < memory.updated_at < changed.updated_at
     assert store.page(owner, memory.id, 10) == [second]
     for missing in (first.id, "zz", "f" * 31):
         with pytest.raises(UnknownPair):
