@@ -179,27 +179,20 @@ def test_any_text_names_languages_or_is_rejected(text: str) -> None:
 
 
 TEXT = 'Guten Morgen: "Hallo"!\n\nWie geht es dir?'
-PROMPTS = {
-    "a colon": "Translate this text to English: %s",
-    "a role": (
-        "You are a professional machine translation engine. Only output the translated text.\n\nTranslate "
-        "the following source text to English.\n\nSource Text: %s\n\nTranslated Text:"
-    ),
-    "a paragraph": "Please translate the following text into English.\n\n%s",
-    "a tag": "You are a translator. Translate from German to English what is here.\n<text>\n%s\n</text>",
-}
+PROMPTS = [
+    "Translate this text to English: %s",
+    "You are a translation engine. Only output the text.\n\nTranslate it to English.\n\nText: %s\n\nResult:",
+    "Please translate the following text into English.\n\n%s",
+    "You are a translator. Translate from German to English what is here.\n<text>\n%s\n</text>",
+]
 
 
-@pytest.mark.parametrize("client", PROMPTS)
+@pytest.mark.parametrize("prompt", PROMPTS)
 @pytest.mark.parametrize("model", ["dragoman-de-en", "dragoman"])
-def test_of_a_prompt_the_text_alone_is_translated(http: httpx.Client, client: str, model: str) -> None:
+def test_of_a_prompt_the_text_alone_is_translated(prompt: str, model: str) -> None:
     """The instruction names the language, too."""
-    prompted = http.post(PATH, json=body(PROMPTS[client] % TEXT, model))
-    alone = http.post(PATH, json=body(TEXT, "dragoman-de-en"))
-
-    assert prompted.status_code == 200, prompted.text
-    assert prompted.json()["choices"] == alone.json()["choices"]
-    assert prompted.json()["usage"] == alone.json()["usage"]
+    found = chat(prompt % TEXT, model)
+    assert (found.text, found.translation_request.target) == (TEXT, "en")
 
 
 def test_a_prompt_and_the_model_must_agree(http: httpx.Client) -> None:
@@ -393,12 +386,7 @@ def test_languages_in_the_context_of_a_prompt_do_not_count() -> None:
 
 
 @pytest.mark.parametrize(
-    "context",
-    [
-        "## Document Metadata\n{}\n",
-        "## Metadata for Context Awareness\nTitle: a\n{}\n## Rules\nKeep tags.",
-        "Page title: {}",
-    ],
+    "context", ["## Metadata of it\n{}\n", "# Context\nA: b\n{}\n# Rules", "Page title: {}"]
 )
 @pytest.mark.parametrize("title", ["How to translate to French", "target: ja", "From Italian into English"])
 def test_languages_in_the_context_of_a_system_message_do_not_count(context: str, title: str) -> None:
