@@ -7,7 +7,6 @@ a row.
 import math
 from collections.abc import Collection, Sequence
 from ctypes import c_int64
-from dataclasses import dataclass
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -59,8 +58,7 @@ class Stepper(Protocol[Encoded_contra]):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class FinishedSource:
+class FinishedSource(NamedTuple):
     """A source that is done and has left its lane."""
 
     source: Source

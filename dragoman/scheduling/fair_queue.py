@@ -11,7 +11,7 @@ Demers, Keshav and Shenker, "Analysis and Simulation of a Fair Queueing Algorith
 
 import math
 from collections import Counter
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Generic, Protocol, TypeVar
@@ -78,30 +78,46 @@ class FairQueue(Generic[Q]):
         """Count the sources of an owner."""
         return self._num_of_owner[owner]
 
-    def add(self, source: Q) -> None:
-        """Queue a source, after all others of its request."""
-        flow = source.flow
+    def add(self, added: Sequence[Q]) -> None:
+        """Queue sources of one request, after all others of it."""
+        flow = added[0].flow
         sources = self._sources.get(flow)
         if sources is None:
             flows = self._flows.get(flow.owner)
             if flows is None:
                 flows = self._flows[flow.owner] = _VirtualTimeQueue()
                 self._owners.enter(flow.owner, math.inf)
-            flows.enter(flow, source.deadline_s)
+            flows.enter(flow, added[0].deadline_s)
             sources = self._sources[flow] = {}
-        sources[source] = None
-        self._num_of_owner[flow.owner] += 1
-        self._num_sources += 1
+        sources |= dict.fromkeys(added)
+        self._num_of_owner[flow.owner] += len(added)
+        self._num_sources += len(added)
 
     def remove(self, source: Q) -> bool:
         """Remove a source without charging for it; return whether it was waiting."""
-        flow = source.flow
-        sources = self._sources.get(flow)
-        if sources is None or source not in sources:
-            return False
-        del sources[source]
-        self._num_of_owner[flow.owner] -= 1
-        self._num_sources -= 1
+        is_waiting = source in self._sources.get(source.flow, ())
+        if is_waiting:
+            self._remove(source.flow, [source])
+        return is_waiting
+
+    def take(self, taken: Iterable[Q]) -> None:
+        """Remove waiting sources, and charge their requests and owners for them."""
+        by_flow: dict[Flow, list[Q]] = {}
+        for source in taken:
+            by_flow.setdefault(source.flow, []).append(source)
+        for flow, sources in by_flow.items():
+            num_tokens = sum([source.num_tokens for source in sources])
+            self._flows[flow.owner].charge(flow, num_tokens)
+            self._owners.charge(flow.owner, num_tokens)
+            self._remove(flow, sources)
+
+    def _remove(self, flow: Flow, removed: Sequence[Q]) -> None:
+        """Remove waiting sources of a request."""
+        sources = self._sources[flow]
+        for source in removed:
+            del sources[source]
+        self._num_of_owner[flow.owner] -= len(removed)
+        self._num_sources -= len(removed)
         if not sources:
             del self._sources[flow]
             flows = self._flows[flow.owner]
@@ -110,14 +126,6 @@ class FairQueue(Generic[Q]):
                 # The tokens of its requests no longer count: the owner starts again as a new one.
                 del self._flows[flow.owner], self._num_of_owner[flow.owner]
                 self._owners.leave(flow.owner)
-        return True
-
-    def take(self, source: Q) -> None:
-        """Remove a waiting source, and charge its request and its owner for it."""
-        flow = source.flow
-        self._flows[flow.owner].charge(flow, source.num_tokens)
-        self._owners.charge(flow.owner, source.num_tokens)
-        self.remove(source)
 
     def in_order(self) -> Iterator[Q]:
         """Yield sources in the order of the queue, which must not change meanwhile."""

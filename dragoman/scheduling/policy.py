@@ -171,7 +171,9 @@ class WaitingList(Generic[W]):
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
         self._num_admissions = dict.fromkeys(Tier, 0)
+        self._num_waiting = 0
         self.num_arrivals = 0
+        """Number of times that sources were added."""
         self._queues: dict[tuple[Tier, Priority], FairQueue[W]] = {
             (tier, priority): FairQueue() for tier in Tier for priority in Priority
         }
@@ -183,7 +185,7 @@ class WaitingList(Generic[W]):
         """Lower bound of the deadlines of all waiting sources."""
 
     def __len__(self) -> int:
-        return sum(map(len, self._queues.values()))
+        return self._num_waiting
 
     def num_waiting(self, tier: Tier) -> int:
         """Count the waiting sources of a tier."""
@@ -198,19 +200,24 @@ class WaitingList(Generic[W]):
         """Return whether a source of a job waits."""
         return bool(self._admissions_before)
 
-    def add(self, source: W) -> None:
-        """Queue a source, after all others of its request."""
-        self._queues[source.tier, source.priority].add(source)
-        if source.priority is Priority.JOB:
-            self._admissions_before[source] = (self.num_arrivals, self._num_admissions[source.tier])
+    def add(self, sources: Sequence[W]) -> None:
+        """Queue sources of one request, tier and priority, after all others of the request."""
+        tier, priority = sources[0].tier, sources[0].priority
+        self._queues[tier, priority].add(sources)
+        if priority is Priority.JOB:
+            arrival = (self.num_arrivals, self._num_admissions[tier])
+            self._admissions_before |= dict.fromkeys(sources, arrival)
         self.num_arrivals += 1
-        self.next_deadline_s = min(self.next_deadline_s, source.deadline_s)
+        self._num_waiting += len(sources)
+        self.next_deadline_s = min(self.next_deadline_s, sources[0].deadline_s)
 
     def remove(self, source: W) -> bool:
         """Remove a source; return whether it was waiting."""
         self._admissions_before.pop(source, None)
         self._passed_over.pop(source, None)
-        return self._queues[source.tier, source.priority].remove(source)
+        is_waiting = self._queues[source.tier, source.priority].remove(source)
+        self._num_waiting -= is_waiting
+        return is_waiting
 
     def clear(self) -> list[W]:
         """Remove and return all sources."""
@@ -269,11 +276,13 @@ class WaitingList(Generic[W]):
             urgent = set(admitted)
             for group in groups.values():
                 admitted += _choose([source for source in group if source not in urgent], free)
+        for priority in Priority:
+            self._queues[tier, priority].take([one for one in admitted if one.priority is priority])
         for source in admitted:
-            self._queues[tier, source.priority].take(source)
             self._admissions_before.pop(source, None)
             self._passed_over.pop(source, None)
         if admitted:
+            self._num_waiting -= len(admitted)
             self._num_admissions[tier] += 1
             for source in groups[Priority.INTERACTIVE][:1]:
                 if source not in admitted:

@@ -7,7 +7,7 @@ time of a step with many, so light sources do not wait for bulk.
 import math
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from ctypes import c_int64
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -40,7 +40,7 @@ class _TierWork(Generic[Encoded]):
     apart: list[AnyLane[Encoded]] = field(default_factory=list)
     """Lanes of one source each, which may have made a step fail."""
     to_encode: deque[list[SegmentRequest]] = field(default_factory=deque)
-    """Batches that have joined and are encoded next, one in a turn."""
+    """Batches that have joined and are encoded next, one in a turn; the longest source of each first."""
     beginning: list[SegmentRequest] = field(default_factory=list)
     """Requests that have made no step yet."""
     steps_since_join: int = 0
@@ -57,7 +57,7 @@ class _TierWork(Generic[Encoded]):
         """Return the cost of the next turn; 0 for none. A step costs `step_rows` more than its rows."""
         if self.to_encode:
             batch = self.to_encode[0]
-            return len(batch) * max(request.num_tokens for request in batch)
+            return len(batch) * batch[0].num_tokens
         return step_rows + self.num_rows() if self.num_sources else 0
 
     def load(self) -> Load:
@@ -105,8 +105,8 @@ class Replica(Generic[Encoded]):
         self._num_watched = 0
         self._num_cancels_seen = 0
         self.rejected_at = -1
-        """Number of sources that had ever waited when none fitted; none does until there are more, or one of
-        the replica's has left."""
+        """Number of arrivals when no source fitted: none does until there are more, or a source has left
+        here."""
 
     @property
     def num_sources(self) -> int:
@@ -144,10 +144,13 @@ class Replica(Generic[Encoded]):
         now_s = time.monotonic()
         for request in requests:
             request.joined_s = now_s
-            self._register(request)
+            self._num_watched += request.on_step is not None
+            self._next_deadline_s = min(self._next_deadline_s, request.deadline_s)
             by_kind.setdefault((request.tier, request.kind), []).append(request)
         for (tier, kind), group in by_kind.items():
             work, capacity = self._work[tier], self._capacity
+            self._requests |= zip(group, group, strict=True)
+            work.num_sources += len(group)
             work.steps_since_join = 0
             self._engine_metrics.segments_joined(kind, [now_s - request.queued_s for request in group])
             if kind.method not in FORCED_METHODS:
@@ -311,23 +314,17 @@ class Replica(Generic[Encoded]):
         self._drop([request for request, _ in faults])
         self._deliver(faults)
 
-    def _register(self, request: SegmentRequest) -> None:
-        self._requests[request] = request
-        self._num_watched += request.on_step is not None
-        self._work[request.tier].num_sources += 1
-        self._next_deadline_s = min(self._next_deadline_s, request.deadline_s)
-
-    def _forget(self, request: SegmentRequest) -> None:
+    def _forget(self, requests: Iterable[SegmentRequest]) -> None:
         self.rejected_at = -1
-        if self._requests.pop(request, None) is not None:
-            self._num_watched -= request.on_step is not None
-            self._work[request.tier].num_sources -= 1
+        for request in requests:
+            if self._requests.pop(request, None) is not None:
+                self._num_watched -= request.on_step is not None
+                self._work[request.tier].num_sources -= 1
 
     def _deliver(self, outcomes: Sequence[tuple[SegmentRequest, Outcome]]) -> None:
         if not outcomes:
             return
-        for request, _ in outcomes:
-            self._forget(request)
+        self._forget(request for request, _ in outcomes)
         if self._engine_metrics is not NO_METRICS:
             self._engine_metrics.segments_left([request.record(outcome) for request, outcome in outcomes])
         for request, outcome in outcomes:
@@ -338,5 +335,4 @@ class Replica(Generic[Encoded]):
             return
         for work in self._work.values():
             work.drop(requests)
-        for request in requests:
-            self._forget(request)
+        self._forget(requests)

@@ -110,7 +110,7 @@ class Scheduler(Generic[Encoded]):
         """
         mark = self._engine_metrics.trace_context()
         for request in requests:
-            request.mark = mark
+            request.mark, request.is_limited = mark, True
         try:
             with self._shared.lock:
                 self._start()
@@ -120,7 +120,7 @@ class Scheduler(Generic[Encoded]):
             raise
 
     def enqueue(self, requests: Sequence[SegmentRequest]) -> None:
-        """Queue sources that the queue size does not limit: parts of lists, and work that follows a search.
+        """Queue sources of one request that no queue size limits: parts of lists, and what follows a search.
 
         If the scheduler is closed, they fail with `TranslatorClosed`.
         """
@@ -128,8 +128,6 @@ class Scheduler(Generic[Encoded]):
             is_closed = self._shared.is_closed
             if not is_closed:
                 self._start()
-                # What follows a search was counted with the search.
-                _count_tokens(request for request in requests if request.kind.method not in FORCED_METHODS)
                 self._shared.add(requests)
         for request in requests if is_closed else ():
             request.finish(TranslatorClosed("the translator was closed before the request finished"))
@@ -199,26 +197,27 @@ class _SharedState:
         num_waiting, queue_size = self.num_limited, self.options.queue_size
         if num_waiting and requests:
             flow = requests[0].flow
-            num_tokens = sum(request.num_tokens for request in requests)
-            tier = tier_of(flow.num_tokens + num_tokens)
+            tier = tier_of(flow.num_tokens + sum([request.num_tokens for request in requests]))
             num_of_owner = 0 if flow.owner is None else self.waiting.num_of(flow.owner)
             if len(requests) > free_queue_slots(tier, queue_size, num_waiting, num_of_owner):
                 raise Overloaded(num_waiting, queue_size, len(requests), num_of_owner)
-        for request in requests:
-            request.is_limited = True
-        _count_tokens(requests)
         self.add(requests)
 
     def add(self, requests: Sequence[SegmentRequest]) -> None:
-        now_s = time.monotonic()
+        """Queue sources of one request, unless they were cancelled."""
+        requests = [request for request in requests if not request.is_cancelled]
+        if not requests:
+            return
+        first, now_s = requests[0], time.monotonic()
+        if first.is_limited or first.kind.method not in FORCED_METHODS:  # else counted with the search
+            first.flow.num_tokens += sum([request.num_tokens for request in requests])
+        tier = tier_of(first.flow.num_tokens)
         for request in requests:
-            if not request.is_cancelled:
-                request.queued_s = now_s
-                request.tier = tier_of(request.flow.num_tokens)
-                if request.priority is Priority.INTERACTIVE:
-                    self.last_interactive_s = now_s
-                self.waiting.add(request)
-                self.num_limited += request.is_limited
+            request.queued_s, request.tier = now_s, tier
+        if first.priority is Priority.INTERACTIVE:
+            self.last_interactive_s = now_s
+        self.waiting.add(requests)
+        self.num_limited += first.is_limited * len(requests)
         self.num_changes.value += 1
         self.wake(len(requests))
 
@@ -308,12 +307,6 @@ class _SharedState:
 
     def _count_out(self, requests: Iterable[SegmentRequest]) -> None:
         self.num_limited -= sum(request.is_limited for request in requests)
-
-
-def _count_tokens(requests: Iterable[SegmentRequest]) -> None:
-    """Add sources to the token counts of their requests, which decide between the tiers."""
-    for request in requests:
-        request.flow.num_tokens += request.num_tokens
 
 
 class _ReplicaThread(threading.Thread):

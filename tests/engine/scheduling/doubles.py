@@ -145,7 +145,14 @@ def queueing(
 
 
 def submit(scheduler: Scheduler[list[int]], requested: Sequence[AwaitedSegment]) -> None:
-    scheduler.submit([one.request for one in requested])
+    scheduler.submit(one_request(requested))
+
+
+def one_request(requested: Sequence[AwaitedSegment]) -> list[SegmentRequest]:
+    """Return segments as those of one request."""
+    for one in requested:
+        one.request.flow = requested[0].request.flow
+    return [one.request for one in requested]
 
 
 def outcomes_of(scheduler: Scheduler[list[int]], requested: Sequence[AwaitedSegment]) -> list[Outcome]:

@@ -36,13 +36,13 @@ class Segment:
 def queue_of(*segments: Segment) -> FairQueue[Segment]:
     queue: FairQueue[Segment] = FairQueue()
     for segment in segments:
-        queue.add(segment)
+        queue.add([segment])
     return queue
 
 
 def next_of(queue: FairQueue[Segment]) -> Segment:
     segment = next(queue.in_order())
-    queue.take(segment)
+    queue.take([segment])
     return segment
 
 
@@ -100,14 +100,14 @@ def test_no_request_starves_behind_later_ones(data: st.DataObject) -> None:
     """A segment is taken before long, though new requests come as fast as they are served."""
     queue = queue_of(*segments_of(Flow("A"), data.draw(LENGTHS)))
     first = Segment(data.draw(st.integers(1, MOST_TOKENS)), Flow("A"))
-    queue.add(first)
+    queue.add([first])
     bound = (len(queue) + 1) * MOST_TOKENS * 8
     for number in range(bound):
         # Up to three at a time wait beside it, so that its share is never less than a part of all.
         for _ in range(data.draw(st.integers(0, 3)) if number < 30 else 3):
             if len(queue) < 12:
                 owner = data.draw(st.sampled_from("AB")) if number < 30 else f"new {number}"
-                queue.add(Segment(1 + number % MOST_TOKENS, Flow(owner)))
+                queue.add([Segment(1 + number % MOST_TOKENS, Flow(owner))])
         if next_of(queue) is first:
             return
     raise AssertionError("it was never taken")
@@ -119,7 +119,7 @@ def test_a_newcomer_goes_before_the_rest_of_what_has_had_more() -> None:
     for _ in range(50):
         next_of(queue)
     late = Segment(10, Flow("A"))
-    queue.add(late)
+    queue.add([late])
 
     assert late in [next_of(queue) for _ in range(2)]
 
@@ -131,7 +131,7 @@ def test_an_owner_that_was_alone_owes_nothing_for_it() -> None:
     for _ in range(50):
         next_of(queue)
     for segment in segments_of(late, [10] * 50):
-        queue.add(segment)
+        queue.add([segment])
 
     taken = Counter(next_of(queue).flow for _ in range(40))
 

@@ -52,7 +52,7 @@ waiters = st.builds(
 def waiting_list(sources: list[Waiter], capacity: Capacity = SMALL) -> WaitingList[Waiter]:
     waiting: WaitingList[Waiter] = WaitingList(capacity)
     for source in sources:
-        waiting.add(source)
+        waiting.add([source])
     return waiting
 
 
@@ -102,7 +102,7 @@ def test_every_waiting_caller_is_served(first: list[Waiter], tier: Tier, data: s
     # latest when all that ran before it have left.
     for _ in range(2 * (MAX_PASSED_OVER + len(first)) + 2):
         for _ in range(data.draw(st.integers(0, 3))):
-            waiting.add(Waiter(num_tokens=data.draw(st.integers(1, 9)), tier=tier))
+            waiting.add([Waiter(num_tokens=data.draw(st.integers(1, 9)), tier=tier)])
         admitted = waiting.admit(tier, load_of(running), SMALL.max_sources)
         pending -= {id(source) for source in admitted}
         running = [*running, *admitted][data.draw(st.integers(1, 6)) :] if admitted else []
@@ -116,11 +116,11 @@ def test_after_its_time_the_longest_waiting_goes_first_and_holds_up_the_rest(len
     waiting = waiting_list(jobs)
     full = {GREEDY: LaneLoad(4, 12)}  # one place is left, if the lane gets no wider
     for _ in range(MAX_PASSED_OVER):
-        waiting.add(Waiter(num_tokens=12))
+        waiting.add([Waiter(num_tokens=12)])
         assert [source.priority for source in waiting.admit(BULK, full, 1)] == [INTERACTIVE]
 
     later = Waiter(num_tokens=1)
-    waiting.add(later)
+    waiting.add([later])
     admitted = waiting.admit(BULK, full, 1)
 
     assert admitted == [job for job in jobs[:1] if job.num_tokens == 1]
@@ -181,10 +181,10 @@ def test_removed_sources_are_not_admitted() -> None:
 def test_jobs_join_up_to_their_limit_and_delay_nobody(most_jobs: int, times_passed_over: int) -> None:
     waiting = waiting_list([Waiter(priority=JOB) for _ in range(4)], Capacity())
     for _ in range(times_passed_over):
-        waiting.add(Waiter())
+        waiting.add([Waiter()])
         assert [source.priority for source in waiting.admit(BULK, {}, 1, 0)] == [INTERACTIVE]
     for _ in range(4):
-        waiting.add(Waiter())
+        waiting.add([Waiter()])
 
     admitted = [source.priority for source in waiting.admit(BULK, {}, 20, most_jobs)]
 
@@ -196,7 +196,7 @@ def test_only_the_longest_waiting_segments_are_considered() -> None:
     request = Flow()
     waiting = waiting_list([Waiter(num_tokens=9, flow=request) for _ in range(LOOK_AHEAD)])
     late = Waiter(num_tokens=1, deadline_s=0.0, flow=request)
-    waiting.add(late)
+    waiting.add([late])
 
     assert late not in waiting.admit(BULK, {}, 6)
 

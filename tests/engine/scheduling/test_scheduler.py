@@ -18,6 +18,7 @@ from tests.engine.scheduling.doubles import (
     Engine,
     alone,
     endless,
+    one_request,
     outcomes_of,
     queueing,
     scheduling,
@@ -152,7 +153,7 @@ def test_an_owner_fills_at_most_half_of_the_queue_and_the_error_names_its_share(
 def test_a_list_may_be_longer_than_the_queue_and_leaves_it_to_others() -> None:
     requested = [AwaitedSegment(number % 50, max_tokens=3) for number in range(200)]
     with queueing(queue_size=2) as (engine, scheduler):
-        scheduler.enqueue([one.request for one in requested])
+        scheduler.enqueue(one_request(requested))
         submit(scheduler, [AwaitedSegment(1), AwaitedSegment(2)])
         engine.gate.set()
 
