@@ -19,7 +19,7 @@ from dragoman.types import (
     Translation,
 )
 
-BY_WEIGHT = (FinishReason.LENGTH, FinishReason.UNSUPPORTED, FinishReason.STOP)
+BY_WEIGHT = (FinishReason.LENGTH, FinishReason.UNSUPPORTED, FinishReason.STOP, FinishReason.COPIED)
 """Finish reasons of segments, most important first: the text has the first that occurs."""
 
 
@@ -30,7 +30,7 @@ class SegmentOutput(NamedTuple):
     num_source_tokens: int
     hypotheses: tuple[Hypothesis, ...]
     targets: tuple[str, ...]
-    """The hypotheses as text."""
+    """The hypotheses as text; `source` if there are none."""
     links: tuple[Link, ...] | None = None
     """Links between `source` and the best target, by their offsets; None when not requested."""
     tokens: tuple[Token, ...] | None = None
@@ -44,7 +44,7 @@ class SegmentOutput(NamedTuple):
 
     def target(self, rank: int) -> str:
         """Return the text of the n-th best hypothesis, or of the last one."""
-        return self.targets[min(rank, len(self.targets) - 1)] if self.targets else self.source
+        return self.targets[min(rank, len(self.targets) - 1)]
 
 
 class TextAssembly:
@@ -61,7 +61,7 @@ class TextAssembly:
         """Add the next segment with its best hypothesis."""
         best = piece.hypotheses[0] if piece.hypotheses else None
         score = 0.0 if best is None else best.score
-        text, gap_len = piece.target(0), len(self._document.gaps[len(self.segments)])
+        text, gap_len = piece.targets[0], len(self._document.gaps[len(self.segments)])
         source_start, start = self._source_end + gap_len, self._end + gap_len
         self._source_end, self._end = source_start + len(piece.source), start + len(text)
         segment = SegmentTranslation(
@@ -82,21 +82,28 @@ class TextAssembly:
 
     def finish(self) -> Translation:
         """Return the translation of the text: its translated segments with the gaps between them."""
-        options, rejoin, pieces = self._options, self._document.rejoin, self._pieces
-        best = Alternative(rejoin([each.text for each in self.segments]), _score(pieces, 0, options))
-        most = max([len(piece.hypotheses) for piece in pieces], default=0)
-        others = [
-            Alternative(rejoin([piece.target(rank) for piece in pieces]), _score(pieces, rank, options))
-            for rank in range(1, most)
-        ]
+        ranks = range(max([1, *[len(piece.hypotheses) for piece in self._pieces]]))
+        alternatives = tuple([self._alternative(rank) for rank in ranks])
         return Translation(
-            best.text,
-            best.score,
+            alternatives[0].text,
+            alternatives[0].score,
             joint_finish_reason([segment.finish_reason for segment in self.segments]),
             tuple(self.segments),
-            (best, *others),
-            _confidence(pieces) if options.return_scores else None,
+            alternatives,
+            _confidence(self._pieces) if self._options.return_scores else None,
         )
+
+    def _alternative(self, rank: int) -> Alternative:
+        """Return the text of each segment's n-th best hypothesis."""
+        score = None
+        if self._options.return_scores:
+            found = [
+                piece.hypotheses[min(rank, len(piece.hypotheses) - 1)]
+                for piece in self._pieces
+                if piece.hypotheses
+            ]
+            score = text_score(found, self._options.length_penalty)
+        return Alternative(self._document.rejoin([piece.target(rank) for piece in self._pieces]), score)
 
 
 def _move(links: Iterable[Link], source_by: int, target_by: int) -> Iterator[Link]:
@@ -104,15 +111,6 @@ def _move(links: Iterable[Link], source_by: int, target_by: int) -> Iterator[Lin
         yield Link(
             Span(source_start + source_by, source_end + source_by), Span(start + target_by, end + target_by)
         )
-
-
-def _score(pieces: Sequence[SegmentOutput], rank: int, options: SearchOptions) -> float | None:
-    if not options.return_scores:
-        return None
-    hypotheses = [
-        (piece.hypotheses[rank:] or piece.hypotheses[-1:])[0] for piece in pieces if piece.hypotheses
-    ]
-    return text_score(hypotheses, options.length_penalty)
 
 
 def _confidence(pieces: Sequence[SegmentOutput]) -> float:
@@ -131,4 +129,4 @@ def _confidence(pieces: Sequence[SegmentOutput]) -> float:
 
 def joint_finish_reason(reasons: Collection[FinishReason]) -> FinishReason:
     """Return the finish reason of a whole: the most important one of its parts."""
-    return next((reason for reason in BY_WEIGHT if reason in reasons), FinishReason.COPIED)
+    return min(reasons, key=BY_WEIGHT.index, default=FinishReason.COPIED)

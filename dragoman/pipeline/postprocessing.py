@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from dragoman.confidence import ConfidenceMap
-from dragoman.decoding.scoring import normalised_score
 from dragoman.manifest import AlignmentHeads
 from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import PreparedText
@@ -77,14 +76,14 @@ class Postprocessor:
         wants_links, wants_tokens = options.return_alignment, options.return_tokens
         if isinstance(source, FinishReason):
             return SegmentOutput(
-                segment, 0, (), (), () if wants_links else None, () if wants_tokens else None, source
+                segment, 0, (), (segment,), () if wants_links else None, () if wants_tokens else None, source
             )
         if not options.target_prefix:
             targets = tuple([with_first_capital(target, language, segments, index) for target in targets])
         best = found[0]
         log_confidence = None
-        if self._confidence is not None:
-            mean_logprob = normalised_score(best.logprob, best.num_tokens, length_penalty=1.0)
+        if self._confidence is not None and options.return_scores:
+            mean_logprob = best.logprob / best.num_tokens
             log_confidence = self._confidence.log_confidence(len(segment), len(targets[0]), mean_logprob)
         links: tuple[Link, ...] = ()
         if best.reading is not None:
@@ -107,7 +106,7 @@ class Postprocessor:
             links if wants_links else None,
             tokens,
             log_confidence=log_confidence,
-            forms=translated_forms(segment, targets[0], resolved.pair),
+            forms=translated_forms(segment, targets[0], resolved.pair) if resolved.forms else frozenset(),
         )
 
     def scored(

@@ -132,7 +132,7 @@ class Preparer:
         for sentence in document.segments:
             sources.append(input_of(sentence, num_searched))
             num_searched += isinstance(sources[-1], SegmentInput)
-        if read.group_tokens and sources:
+        if sources and (before or (read.group_tokens and len(sources) > 1)):
             reading, sentence = self._reader.reading_of(read.language), document.segments[0]
             document, sources = join_neighbours(document, sources, reading, input_of)
             if before and not document.gaps[0] and reading.needs_context(sentence):
@@ -267,11 +267,11 @@ class _ReadSegments(dict[str, ReadSegment]):
 
     def count_tokens(self, segment: str) -> int:
         """Return the number of tokens of a segment."""
-        self._pause()
         return len(self[segment].ids)
 
     def __missing__(self, segment: str) -> ReadSegment:
         """Read a new segment."""
+        self._pause()
         self.add([segment])
         return self[segment]
 

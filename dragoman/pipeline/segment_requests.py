@@ -307,8 +307,5 @@ def _better_reading(segment: SegmentInput, found: Outcome, as_written: Outcome) 
         return 0
     if isinstance(as_written, Exception):
         return 1
-    return not _mean_logprob(found) + segment.read.bonus - _mean_logprob(as_written) > 0
-
-
-def _mean_logprob(found: Sequence[Hypothesis]) -> float:
-    return normalised_score(found[0].logprob, found[0].num_tokens, length_penalty=1.0)
+    better, other = (one[0].logprob / one[0].num_tokens for one in (found, as_written))
+    return not better + segment.read.bonus - other > 0

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 import sentencex
@@ -69,8 +70,8 @@ class SegmentedText(NamedTuple):
         Raises:
             ValueError: `translated` and `segments` differ in length.
         """
-        parts = (text + gap for text, gap in zip(translated, self.gaps[1:], strict=True))
-        return self.gaps[0] + "".join(parts)
+        parts = zip(translated, self.gaps[1:], strict=True)
+        return "".join([self.gaps[0], *chain.from_iterable(parts)])
 
 
 def segment(text: str, language: str, splitting: Splitting = Splitting.SENTENCES) -> SegmentedText:
@@ -168,19 +169,22 @@ def _halve_to_fit(
         pending += [(right_start, end), (start, left_end)]
 
 
-def _line_spans(text: str, language: str) -> Iterator[Bounds]:
+def _line_spans(text: str, language: str) -> list[Bounds]:
+    spans: list[Bounds] = []
     for line in _LINE.finditer(text):
-        for start, end in _sentence_spans(line.group(), language):
-            yield line.start() + start, line.start() + end
+        offset = line.start()
+        spans += [(offset + start, offset + end) for start, end in _sentence_spans(line[0], language)]
+    return spans
 
 
-def _sentence_spans(text: str, language: str) -> Iterator[Bounds]:
-    code = _splitter_code(language)
+def _sentence_spans(text: str, language: str) -> list[Bounds]:
     enumeration = _ENUMERATION.match(text)  # models drop or change enumeration marks
     first = start = 0 if enumeration is None else enumeration.end()
-    for end in _sentence_ends(text[first:], code):
-        yield from _trim_span(text, start, first + end)
+    spans: list[Bounds] = []
+    for end in _sentence_ends(text[first:], _splitter_code(language)):
+        spans += _trim_span(text, start, first + end)
         start = first + end
+    return spans
 
 
 @lru_cache
@@ -202,7 +206,7 @@ def _trim_span(text: str, start: int, end: int) -> tuple[Bounds, ...]:
 
 def _sentence_ends(line: str, code: str) -> list[int]:
     """Return sentence ends, after any following white space; the line's own end is the last."""
-    ends = [*_splitter_ends(line, code)]
+    ends = _splitter_ends(line, code)
     if len(ends) == 1:
         return ends
     has_ordinals = _DOTTED_ORDINALS.fullmatch(code) is not None
@@ -228,24 +232,26 @@ def _is_ordinal(line: str, start: int, end: int) -> bool:
     )
 
 
-def _splitter_ends(line: str, code: str) -> Iterator[int]:
-    """Yield the splitter's sentence ends, found in windows that are at least half new each time."""
+def _splitter_ends(line: str, code: str) -> list[int]:
+    """Return the splitter's sentence ends, found in windows that are at least half new each time."""
     # The splitter panics over multi-byte white space and cannot read surrogates: replace both by plain
     # characters of the same length.
     sanitised = line if line.isprintable() else _SURROGATE.sub("x", _OTHER_SPACE.sub(" ", line))
+    ends: list[int] = []
     start = 0
     while len(sanitised) - start > WINDOW_CHARS:
         window = sanitised[start : start + WINDOW_CHARS]
         end = start
         for sentence in _sentences(window, code)[:-1]:  # the window may have cut the last one
             end += len(sentence)
-            yield end
+            ends.append(end)
         if end - start < WINDOW_CHARS // 2:  # no sentence end found: continue at the next word
             end = start + (window.rfind(" ", WINDOW_CHARS // 2) + 1 or WINDOW_CHARS)
         start = end
     for sentence in _sentences(sanitised[start:], code):
         start += len(sentence)
-        yield start
+        ends.append(start)
+    return ends
 
 
 def _sentences(text: str, code: str) -> list[str]:

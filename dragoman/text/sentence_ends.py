@@ -9,7 +9,7 @@ from importlib.resources import files
 from dragoman.text.inflections import function_words
 
 _SPACE = "[ \N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}]"
-_AT_END = re.compile(rf"(?<!\w)(?:[^\W\d_]+\.{_SPACE}?){{1,4}}\Z")
+_AT_END = re.compile(rf"(?<!\w)(?:[^\W\d_]++\.{_SPACE}?){{1,4}}\Z")
 _SHORT = re.compile(r"(?<![^\W_])[^\W\d_]{1,3}\.\s?\Z")
 _HYPHENATED = re.compile("[-\N{NON-BREAKING HYPHEN}][\\w%]")
 _AFTER_DIGIT = re.compile(rf"\d{_SPACE}\w+\.\s*\Z")

@@ -114,9 +114,10 @@ class Tokenizer:
         Raises:
             ValueError: an id is outside the vocabulary.
         """
-        distinct = self._check_ids(set[int]().union(*ids))
-        are_plain = self._rare_ids.isdisjoint(distinct)
-        return self._ids.decode([list(each) if are_plain else self._whole_characters(each) for each in ids])
+        rare = self._rare_ids & self._check_ids(set[int]().union(*ids))
+        return self._ids.decode(
+            [list(each) if rare.isdisjoint(each) else self._whole_characters(each) for each in ids]
+        )
 
     def count(self, segment: str) -> int:
         """Return the number of tokens of a segment; raise the errors of `encode`."""
@@ -180,8 +181,6 @@ class Tokenizer:
         return self._ids.piece(index).replace(_SPACE_SIGN, " ")
 
     def _whole_characters(self, ids: Sequence[int]) -> list[int]:
-        if self._rare_ids.isdisjoint(ids):
-            return list(ids)
         return [ids[position] for position in self._whole_character_positions(ids)]
 
     def _check_ids(self, ids: Ids) -> Ids:
