@@ -143,8 +143,7 @@ class Hypothesis(NamedTuple):
     """Result of forced decoding; None if the target was searched for."""
 
 
-@dataclass(frozen=True, slots=True)
-class SegmentTranslation:
+class SegmentTranslation(NamedTuple):
     """A segment (a sentence, or part of one too long for the model) with its best hypothesis."""
 
     source: str
@@ -166,16 +165,14 @@ class SegmentTranslation:
     """Tokens of `text`, including the end-of-sentence one; None if not requested."""
 
 
-@dataclass(frozen=True, slots=True)
-class Alternative:
+class Alternative(NamedTuple):
     """A whole text made of every segment's n-th best hypothesis."""
 
     text: str
     score: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Translation:
+class Translation(NamedTuple):
     """One text, translated."""
 
     text: str

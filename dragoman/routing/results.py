@@ -49,8 +49,7 @@ def combine(route: Route, text: str, translations: Sequence[Translation]) -> Rou
         Alternative(other.text, None if other.score is None else other.score + added)
         for other in last.alternatives
     )
-    whole = replace(
-        last,
+    whole = last._replace(
         score=None if last.score is None else last.score + added,
         finish_reason=joint_finish_reason([translation.finish_reason for translation in translations]),
         segments=join_alignments(text, first, last),

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from html import unescape
 from itertools import accumulate
 
@@ -32,8 +32,7 @@ class References:
             return Span(*(positions[min(at, len(positions) - 1)] for at in span))
 
         segments = tuple(
-            replace(
-                each,
+            each._replace(
                 source=self.write(each.source),
                 text=self.write(each.text),
                 source_span=moved(each.source_span, sources),
@@ -46,8 +45,8 @@ class References:
             )
             for each in translation.segments
         )
-        others = tuple(replace(each, text=self.write(each.text)) for each in translation.alternatives)
-        return replace(translation, text=self.write(translation.text), segments=segments, alternatives=others)
+        others = tuple(each._replace(text=self.write(each.text)) for each in translation.alternatives)
+        return translation._replace(text=self.write(translation.text), segments=segments, alternatives=others)
 
     def _positions(self, text: str) -> list[int]:
         lengths = (len(self.forms.get(character, character)) for character in text)

@@ -317,8 +317,7 @@ def segment_of(
 ) -> SegmentTranslation:
     """Return the translation of a segment that begins at this position of the text's translation."""
     links = None if piece.links is None else tuple(_shifted(link, length) for link in piece.links)
-    return replace(
-        translation,
+    return translation._replace(
         source=source.text[piece.extent.start : piece.extent.end],
         text=piece.text,
         source_span=piece.extent,

@@ -170,7 +170,7 @@ class _Judge:
                 return retried
         text = with_quotes(self._visible_words, text)
         if text != translation.text:
-            translation = replace(translation, text=text)
+            translation = translation._replace(text=text)
         piece = translated_piece(shown, self.extent, moving, match.found, translation)
         return self._checked(piece, has_stand_ins=bool(stand_ins) or shown.trial > 1)
 

@@ -154,7 +154,7 @@ class TextPlan:
         restored = ((restored_text(self._first, one.text), one.score) for one in first.alternatives[1:])
         others = (Alternative(other, score) for other, score in restored if other is not None)
         alternatives = (Alternative(text, first.score), *others)
-        translation = replace(first, text=text, segments=joined.segments, alternatives=alternatives)
+        translation = first._replace(text=text, segments=joined.segments, alternatives=alternatives)
         return self._checked(joined, translation, failed)
 
     def _checked(

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import replace
 from pathlib import Path
 
 from dragoman import DecodingOptions, EngineRequest, Overloaded, Translation, Translator
@@ -51,8 +50,8 @@ class DoubleTranslator(doubles.DoubleTranslator):
             time.sleep(0.5)
         done, upper = super()._translate(text, options), text.upper()
         segments = line_segments(text.split("\n"), upper.split("\n"), done.score, done.finish_reason)
-        alternatives = [replace(each, text=upper + "!" * rank) for rank, each in enumerate(done.alternatives)]
-        return replace(done, text=upper, segments=segments, alternatives=tuple(alternatives))
+        alternatives = [each._replace(text=upper + "!" * rank) for rank, each in enumerate(done.alternatives)]
+        return done._replace(text=upper, segments=segments, alternatives=tuple(alternatives))
 
 
 class BadTranslator(doubles.DoubleTranslator):

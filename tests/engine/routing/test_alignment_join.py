@@ -1,7 +1,6 @@
 """Segments and words of a text through two bundles are reported in the caller's own terms."""
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -111,7 +110,7 @@ def test_links_score_and_finish_reason_of_both_steps_are_joined(
     changes: dict[str, Any], joined: tuple[object, ...]
 ) -> None:
     first, second = (translated("ab", "ab", [(Span(0, 2), Span(0, 2))], []) for _ in range(2))
-    changed = replace(first, segments=tuple(replace(each, **changes) for each in first.segments))
+    changed = first._replace(segments=tuple(each._replace(**changes) for each in first.segments))
 
     (found,) = join_alignments("ab", changed, second)
 

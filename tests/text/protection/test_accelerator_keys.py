@@ -1,7 +1,5 @@
 """Accelerator keys of menus and buttons, in catalogues and in texts of requests."""
 
-from dataclasses import replace
-
 import pytest
 
 from dragoman.types import Link, Span, Translation
@@ -66,7 +64,7 @@ def test_the_sign_goes_to_the_aligned_translation_of_its_word() -> None:
     def engine(text: str) -> Translation:
         found = answer(text, "Save all as")
         links = (Link(Span(0, 5), Span(9, 11)), Link(Span(6, 14), Span(0, 4)))
-        return replace(found, segments=(replace(found.segments[0], links=links),))
+        return found._replace(segments=(found.segments[0]._replace(links=links),))
 
     outcome = translate("&Unter sichern", TEXT, engine)
 
