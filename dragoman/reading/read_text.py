@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from dragoman.reading.grammar import Found
 from dragoman.text.capitals import to_capitals
@@ -15,8 +15,7 @@ _QUOTE_SPACE = re.compile(rf"(?:(?<=[\s(\[{_QUOTES}'-])|^)[{_QUOTES}'] (?=\w)")
 """A space after an opening quotation mark; French has one after a guillemet."""
 
 
-@dataclass(frozen=True, slots=True)
-class RewordedText:
+class RewordedText(NamedTuple):
     """The text that the model reads for a segment."""
 
     text: str
@@ -46,15 +45,14 @@ class RewordedText:
         if self.words is None:
             return self
         words = tuple(word for word in self.words if not any(map(word.overlaps, spans)))
-        return replace(self, words=words)
+        return self._replace(words=words)
 
     def of_read(self, first: "RewordedText") -> "RewordedText":
         """Return the same for the segment of `first`, of whose text this one is made."""
         words = None if self.words is None else tuple(map(first.in_segment, self.words))
         offsets = self.offsets or range(len(self.text) + 1)
-        return replace(
-            self, words=words, offsets=tuple(first.in_segment(Span(at, at)).start for at in offsets)
-        )
+        moved = tuple([first.in_segment(Span(at, at)).start for at in offsets])
+        return self._replace(words=words, offsets=moved)
 
     def in_segment(self, span: Span) -> Span:
         """Return the span in the segment of a span in `text`; for a part of a time, that of all of it."""

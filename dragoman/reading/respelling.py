@@ -25,7 +25,8 @@ HAS_SHARP_S = frozenset({"de", "deu", "ger"})
 CACHED_PARTS = 4096
 MAX_CACHED_LETTERS = 64
 """Limit of the cache's memory: longer parts of words are no words, and come once."""
-_TOKEN = re.compile(r"\S+")
+_MAY_BE_CAPITALS = re.compile(r"(?<!\S)[^\sa-z]++(?!\S)")
+"""Matches tokens without letters from a to z."""
 _WORD = re.compile(r"[^\W\d_]+(?:['\N{RIGHT SINGLE QUOTATION MARK}-][^\W\d_]+)*")
 _PART = re.compile(r"['\N{RIGHT SINGLE QUOTATION MARK}]?[^\W\d_]+")
 _QUOTES = '"\u2018\u201a\u201c\u201e'
@@ -77,8 +78,9 @@ class Respeller:
         may_open = may_add_quote_spaces and _ANY_OPENING.search(segment)
         if not (has_capitals or has_ss or may_open):
             return None
-        capitals, is_whole = _find_capitals(segment) if has_capitals else ([], False)
-        is_whole = is_whole and sum(word.end - word.start for word in capitals) >= MIN_CAPITALS
+        capitals = _find_capitals(segment) if has_capitals else []
+        num_letters = sum([word.end - word.start for word in capitals])
+        is_whole = num_letters >= MIN_CAPITALS and all(map(_is_in_capitals, segment.split()))
         if not is_whole:
             capitals = [word for word in capitals if self._is_likely(segment[slice(*word)], language)]
         others = self._find_ss(segment, language) if has_ss else []
@@ -182,16 +184,17 @@ def _has_sharp_s(language: str) -> bool:
     return primary_subtag(language) in HAS_SHARP_S
 
 
-def _find_capitals(segment: str) -> tuple[list[Span], bool]:
-    """Return the words of tokens whose letters are all capitals, and whether no token has other letters."""
-    words: list[Span] = []
-    is_whole = True
-    for token in _TOKEN.finditer(segment):
-        changes_nothing = not (is_whole or token[0].isupper() or "ß" in token[0])
-        if changes_nothing or is_code(token[0]):
-            continue
-        if all(letter.isupper() for letter in token[0] if letter.isalpha() and letter != "ß"):
-            words += (Span(*word.span()) for word in _WORD.finditer(segment, *token.span()))
-        else:
-            is_whole = False
-    return words, is_whole
+def _find_capitals(segment: str) -> list[Span]:
+    """Return the words of tokens whose letters are all capitals."""
+    tokens = [token for token in _MAY_BE_CAPITALS.finditer(segment) if not is_code(token[0])]
+    return [
+        Span(*word.span())
+        for token in tokens
+        if _is_in_capitals(token[0])
+        for word in _WORD.finditer(segment, *token.span())
+    ]
+
+
+def _is_in_capitals(token: str) -> bool:
+    """Return whether the letters of a token are all capitals, or it is code."""
+    return is_code(token) or all(letter.isupper() for letter in token if letter.isalpha() and letter != "ß")
