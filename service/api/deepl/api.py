@@ -14,6 +14,7 @@ from service.api.deepl.schemas import errors_of
 from service.api.deepl.transfers import UPLOADS, add_transfers
 from service.api.deepl.translation import add_translation
 from service.api.services import ApiDefinition, Services
+from service.http.api_router import ApiRouter
 from service.http.authentication import Authenticator
 from service.http.errors import ApiError, ErrorKind
 from service.http.openapi import key_scheme, operation_ids
@@ -52,7 +53,7 @@ KEY_SCHEMES = (
 
 def deepl_api(services: Services) -> ApiDefinition:
     """Return DeepL's API: all paths under `/v2`; languages, glossaries and memories under `/v3`."""
-    routes = APIRouter(
+    routes = ApiRouter(
         tags=["deepl"],
         responses=errors_of(),
         dependencies=KEY_SCHEMES,

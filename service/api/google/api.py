@@ -14,6 +14,7 @@ from service.api.languages import RoutesCache
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import ApiDefinition, Services
+from service.http.api_router import ApiRouter
 from service.http.errors import SafeJSONResponse, field_error
 from service.http.fields import Fields
 from service.http.openapi import WITH_KEY, describe_route, get_and_post, key_scheme, operation_ids
@@ -36,7 +37,7 @@ KEY_SCHEMES = (
 def google_api(services: Services) -> ApiDefinition:
     """Return Google's API: the paths under `/language/translate/v2`."""
     catalogues = RoutesCache(services.translation_service.inference, catalogue)
-    routes = APIRouter(
+    routes = ApiRouter(
         prefix=f"{ROOT}/v2",
         tags=["google"],
         responses=schemas.errors_of(),

@@ -20,6 +20,7 @@ from service.api.libretranslate.responses import errors_of
 from service.api.readiness import require_ready
 from service.api.rejected_texts import name_rejected_texts
 from service.api.services import ApiDefinition, Services
+from service.http.api_router import ApiRouter
 from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import MODEL_ERRORS, describe_route, operation_ids, request_of
 from service.memories.errors import MemoryInvalid
@@ -43,7 +44,7 @@ def libretranslate_api(services: Services) -> ApiDefinition:
     """
     headers: Mapping[str, str] = {} if services.settings.cors_origins else CORS
     catalogues = RoutesCache(services.translation_service.inference, catalogue)
-    routes = APIRouter(tags=["libretranslate"], generate_unique_id_function=operation_ids("libretranslate"))
+    routes = ApiRouter(tags=["libretranslate"], generate_unique_id_function=operation_ids("libretranslate"))
     for add in (add_text_routes, add_file_routes, add_server_routes):
         add(routes, services, catalogues, headers)
     _add_specification(routes, headers)

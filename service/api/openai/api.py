@@ -27,6 +27,7 @@ from service.api.openai.prompts import Prompt, is_for_chat_model, read_prompt, r
 from service.api.readiness import require_ready
 from service.api.services import ApiDefinition, Services
 from service.http import openapi
+from service.http.api_router import ApiRouter
 from service.http.authentication import Authenticator, key_in_headers
 from service.http.errors import ApiError, ErrorKind, SafeJSONResponse, field_error, to_any_api_error
 from service.http.json_route import AuthenticatedRequest, JsonRoute
@@ -72,7 +73,7 @@ class Chat:
 def openai_api(services: Services) -> ApiDefinition:
     """Return the chat completions, under `/openai/v1` and at `/v1/chat/completions`."""
     cache = RoutesCache(services.translation_service.inference, LanguageNames)
-    routes = APIRouter(generate_unique_id_function=openapi.operation_ids("openai"), tags=["openai"])
+    routes = ApiRouter(generate_unique_id_function=openapi.operation_ids("openai"), tags=["openai"])
     for root, is_documented in ((ROOT, True), (PLAIN_ROOT, False)):
         completions = completion_routes(services, cache)
         routes.include_router(completions, prefix=root, include_in_schema=is_documented)
