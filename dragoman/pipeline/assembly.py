@@ -28,7 +28,7 @@ class SegmentOutput(NamedTuple):
 
     source: str
     num_source_tokens: int
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: Sequence[Hypothesis]
     targets: tuple[str, ...]
     """The hypotheses as text; `source` if there are none."""
     links: tuple[Link, ...] | None = None

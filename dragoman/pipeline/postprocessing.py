@@ -101,7 +101,7 @@ class Postprocessor:
         return SegmentOutput(
             segment,
             len(source.ids),
-            tuple(found),
+            found,
             targets,
             links if wants_links else None,
             tokens,

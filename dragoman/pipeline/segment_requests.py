@@ -24,10 +24,7 @@ from dragoman.types import FinishReason, Hypothesis, Method, SearchKind
 OnDone = Callable[[Outcome], object]
 Receive = Callable[[SegmentInput], OnDone]
 """Returns what receives the outcome of an input."""
-Begun = tuple[SegmentRequest, list[Hypothesis] | None]
-"""A request, and its hypotheses if they are cached: they are passed to its `on_done`, which may enqueue
-further requests, and it is not scheduled."""
-Begin = Callable[[SegmentInput, OnDone], Begun]
+Begin = Callable[[SegmentInput, OnDone], SegmentRequest]
 """Makes the request for one reading of a segment, and looks for its hypotheses in the cache."""
 Enqueue = Callable[[Sequence[SegmentRequest]], None]
 
@@ -63,7 +60,7 @@ class SegmentRequests:
         self._kind = resolved.options.kind(engine.has_shortlist)
         self._begin = engine.preparer.begin(resolved.pair)
 
-    def search(self, segment: SegmentInput, receive: Receive) -> list[Begun]:
+    def search(self, segment: SegmentInput, receive: Receive) -> list[SegmentRequest]:
         """Make the requests to search for a segment's translation, by each of its readings.
 
         The hypotheses are those of the reading that the model finds more probable.
@@ -74,8 +71,8 @@ class SegmentRequests:
 
     def search_now(self, segment: SegmentInput, receive: Receive) -> None:
         """Search for another translation of a segment, however full the queue is."""
-        for request, cached in self.search(segment, receive):
-            self._continue(request, cached)
+        for request in self.search(segment, receive):
+            self._continue(request)
 
     def score(
         self, segment: SegmentInput, target_ids: tuple[Sequence[int], Sequence[int]], receive: Receive
@@ -93,15 +90,15 @@ class SegmentRequests:
         limits = self._engine.preparer.most_target_limits(self._resolved.pair)
         kind = SearchKind(1, method=Method.SCORE)
 
-        def begin(one: SegmentInput, on_done: OnDone) -> Begun:
+        def begin(one: SegmentInput, on_done: OnDone) -> SegmentRequest:
             ids = target_ids[one is not segment]
             request = replace(self._request(one, kind), limits=limits, target_ids=tuple(ids), on_done=on_done)
             self.made.append(request)
-            return request, None
+            return request
 
-        return [request for request, _ in self._begin_readings(segment, begin, receive)]
+        return self._begin_readings(segment, begin, receive)
 
-    def _begin_readings(self, segment: SegmentInput, begin: Begin, receive: Receive) -> list[Begun]:
+    def _begin_readings(self, segment: SegmentInput, begin: Begin, receive: Receive) -> list[SegmentRequest]:
         """Begin with the readings of a segment, at the same time; the better one is received."""
         as_written = segment.as_written
         if as_written is None:
@@ -118,7 +115,7 @@ class SegmentRequests:
 
         return [begin(reading, partial(take, number)) for number, reading in enumerate(readings)]
 
-    def _search(self, segment: SegmentInput, on_done: OnDone) -> Begun:
+    def _search(self, segment: SegmentInput, on_done: OnDone) -> SegmentRequest:
         """Make the request for one reading of a segment; see `search`."""
         if segment.after_context is not None and self._may_cut(segment):
             both = self._request(segment.after_context, self._kind)
@@ -131,19 +128,17 @@ class SegmentRequests:
             request.num_hypotheses = self._kind.beam_size  # one of them may have all terms
         return self._find(request, on_done)
 
-    def _find(self, request: SegmentRequest, on_done: OnDone) -> Begun:
+    def _find(self, request: SegmentRequest, on_done: OnDone) -> SegmentRequest:
         """Look for a request's hypotheses in the cache, which will have them."""
         cache, partition = self._engine.segment_cache, self._resolved.request.cache_partition
         request.on_done = cache.storing(request, request.kind, on_done, partition)
         self.made.append(request)
-        return request, cache.find(request, request.kind, partition)
+        request.cached = cache.find(request, request.kind, partition)
+        return request
 
-    def _continue(self, request: SegmentRequest, cached: list[Hypothesis] | None) -> None:
+    def _continue(self, request: SegmentRequest) -> None:
         """Schedule a request that follows another one, unless its hypotheses are cached."""
-        if cached is None:
-            self._engine.enqueue([request])
-        else:
-            request.on_done(cached)
+        begin_all([request], self._engine.enqueue)
 
     def _request(self, segment: SegmentInput, kind: SearchKind) -> SegmentRequest:
         """Make a request, of whose outcome nobody is notified yet."""
@@ -182,7 +177,7 @@ class SegmentRequests:
                 return
             request = self._request(segment, SearchKind(beam_size, method=Method.CONSTRAINED))
             request.constraints = terms.constraints
-            self._continue(*self._find(request, on_done))
+            self._continue(self._find(request, on_done))
 
         return _if_found(on_done, require)
 
@@ -194,7 +189,7 @@ class SegmentRequests:
                 on_done(_join_sentences(found, self._options.length_penalty))
                 return
             receive = _if_found(on_done, lambda hypotheses: search_next([*found, hypotheses]))
-            self._continue(*self._search(sentences[len(found)], receive))
+            self._continue(self._search(sentences[len(found)], receive))
 
         def check(hypotheses: list[Hypothesis]) -> None:
             if self._has_sentences(hypotheses[0], len(sentences)):
@@ -217,7 +212,7 @@ class SegmentRequests:
             if len(found) == len(hypotheses):
                 on_done(found)
             else:
-                self._continue(*self._search(segment._replace(after_context=None), on_done))
+                self._continue(self._search(segment._replace(after_context=None), on_done))
 
         return _if_found(on_done, cut)
 
@@ -269,9 +264,17 @@ class SegmentRequests:
             def add_reading(decoded: list[Hypothesis]) -> None:
                 on_done([best._replace(reading=decoded[0].reading), *others])
 
-            self._continue(*self._find(forced, _if_found(on_done, add_reading)))
+            self._continue(self._find(forced, _if_found(on_done, add_reading)))
 
         return _if_found(on_done, decode_best)
+
+
+def begin_all(requests: Sequence[SegmentRequest], enqueue: Enqueue) -> None:
+    """Schedule requests, all or none; those whose hypotheses are cached are done."""
+    enqueue([request for request in requests if request.cached is None])
+    for request in requests:
+        if request.cached is not None:
+            request.on_done(request.cached)
 
 
 def _if_found(on_done: OnDone, then: Callable[[list[Hypothesis]], object]) -> OnDone:

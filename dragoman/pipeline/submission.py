@@ -13,7 +13,7 @@ from dragoman.pipeline.pending_translation import PendingTexts, Run, TextOutcome
 from dragoman.pipeline.postprocessing import Postprocessor
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_input import SegmentInput
-from dragoman.pipeline.segment_requests import Begun, Engine, Enqueue, SegmentRequests
+from dragoman.pipeline.segment_requests import Engine, Enqueue, SegmentRequests, begin_all
 from dragoman.reading.read_text import RewordedText
 from dragoman.reading.respelling import Respeller
 from dragoman.scheduling.segment_request import Outcome, SegmentRequest
@@ -98,7 +98,7 @@ class TextSubmitter:
         pending = PendingTexts(
             prepared, resolved, self._postprocessor, run or self._run, combine, requests.search_now
         )
-        begun: list[Begun] = []
+        begun: list[SegmentRequest] = []
         for number, text in enumerate(prepared):
             if isinstance(text, InputError):
                 if first_item is None:
@@ -113,11 +113,10 @@ class TextSubmitter:
                     continue
                 readings = requests.search(source, partial(pending.receiver, number, index))
                 if request.on_token is not None:
-                    first, _ = readings[0]
-                    first.on_step = self._on_step(index, request.on_token, source.read, resolved)
-                    readings[0] = first, None
+                    readings[0].on_step = self._on_step(index, request.on_token, source.read, resolved)
+                    readings[0].cached = None
                 begun += readings
-        _begin_all(begun, enqueue)
+        begin_all(begun, enqueue)
         pending.start()
         self._cancel_with(pending.future, requests.made)
         return pending.future
@@ -178,10 +177,10 @@ class TextSubmitter:
                     resolve(future, [found[number] for number in range(len(sources))])
 
         requests = SegmentRequests(self._engine, resolved)
-        begun: list[Begun] = []
+        begun: list[SegmentRequest] = []
         for number, source in enumerate(sources):
             begun += requests.search(SegmentInput(number, list(source)), lambda one: partial(receive, one))
-        _begin_all(begun, enqueue)
+        begin_all(begun, enqueue)
         if not sources:
             resolve(future, [])
         self._cancel_with(future, requests.made)
@@ -221,11 +220,3 @@ class TextSubmitter:
             on_token(index, to_swiss(text) if resolved.is_swiss else text)
 
         return report
-
-
-def _begin_all(begun: Sequence[Begun], enqueue: Enqueue) -> None:
-    """Schedule requests, all or none; those whose hypotheses are cached are done."""
-    enqueue([request for request, cached in begun if cached is None])
-    for request, cached in begun:
-        if cached is not None:
-            request.on_done(cached)

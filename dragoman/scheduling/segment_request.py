@@ -29,6 +29,8 @@ class SegmentRequest(Source):
     flow: Flow = field(default_factory=Flow)
     """The client request that the source is part of."""
     deadline: Deadline = NO_DEADLINE
+    cached: list[Hypothesis] | None = None
+    """Its hypotheses if they are known: it is not scheduled."""
     on_step: Callable[[list[int]], None] | None = None
     """Called after each step with the target ids so far of the best hypothesis. What it raises fails the
     source."""

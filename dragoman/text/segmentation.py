@@ -170,6 +170,8 @@ def _halve_to_fit(
 
 
 def _line_spans(text: str, language: str) -> list[Bounds]:
+    if text.isprintable():  # has no line break
+        return _sentence_spans(text, language)
     spans: list[Bounds] = []
     for line in _LINE.finditer(text):
         offset = line.start()
