@@ -42,10 +42,6 @@ class SegmentOutput(NamedTuple):
     forms: frozenset[Formality] = frozenset()
     """Forms of address in the best target, where another one could be requested."""
 
-    def target(self, rank: int) -> str:
-        """Return the text of the n-th best hypothesis, or of the last one."""
-        return self.targets[min(rank, len(self.targets) - 1)]
-
 
 class TextAssembly:
     """Puts a text's segments, which come in order, in their positions."""
@@ -94,16 +90,13 @@ class TextAssembly:
         )
 
     def _alternative(self, rank: int) -> Alternative:
-        """Return the text of each segment's n-th best hypothesis."""
-        score = None
-        if self._options.return_scores:
-            found = [
-                piece.hypotheses[min(rank, len(piece.hypotheses) - 1)]
-                for piece in self._pieces
-                if piece.hypotheses
-            ]
-            score = text_score(found, self._options.length_penalty)
-        return Alternative(self._document.rejoin([piece.target(rank) for piece in self._pieces]), score)
+        """Return the text of each segment's n-th best hypothesis, or of its last one."""
+        text = self._document.rejoin([(one.targets[rank:] or one.targets[-1:])[0] for one in self._pieces])
+        if not self._options.return_scores:
+            return Alternative(text, None)
+        every = [one.hypotheses for one in self._pieces if one.hypotheses]
+        found = [(hypotheses[rank:] or hypotheses[-1:])[0] for hypotheses in every]
+        return Alternative(text, text_score(found, self._options.length_penalty))
 
 
 def _move(links: Iterable[Link], source_by: int, target_by: int) -> Iterator[Link]:

@@ -71,8 +71,7 @@ class SegmentRequests:
 
     def search_now(self, segment: SegmentInput, receive: Receive) -> None:
         """Search for another translation of a segment, however full the queue is."""
-        for request in self.search(segment, receive):
-            self._continue(request)
+        begin_all(self.search(segment, receive), self._engine.enqueue)
 
     def score(
         self, segment: SegmentInput, target_ids: tuple[Sequence[int], Sequence[int]], receive: Receive

@@ -171,7 +171,6 @@ class WaitingList(Generic[W]):
     def __init__(self, capacity: Capacity) -> None:
         self._capacity = capacity
         self._num_admissions = dict.fromkeys(Tier, 0)
-        self._num_waiting = 0
         self.num_arrivals = 0
         """Number of times that sources were added."""
         self._queues: dict[tuple[Tier, Priority], FairQueue[W]] = {
@@ -185,7 +184,7 @@ class WaitingList(Generic[W]):
         """Lower bound of the deadlines of all waiting sources."""
 
     def __len__(self) -> int:
-        return self._num_waiting
+        return sum(map(len, self._queues.values()))
 
     def num_waiting(self, tier: Tier) -> int:
         """Count the waiting sources of a tier."""
@@ -208,16 +207,13 @@ class WaitingList(Generic[W]):
             arrival = (self.num_arrivals, self._num_admissions[tier])
             self._admissions_before |= dict.fromkeys(sources, arrival)
         self.num_arrivals += 1
-        self._num_waiting += len(sources)
         self.next_deadline_s = min(self.next_deadline_s, sources[0].deadline_s)
 
     def remove(self, source: W) -> bool:
         """Remove a source; return whether it was waiting."""
         self._admissions_before.pop(source, None)
         self._passed_over.pop(source, None)
-        is_waiting = self._queues[source.tier, source.priority].remove(source)
-        self._num_waiting -= is_waiting
-        return is_waiting
+        return self._queues[source.tier, source.priority].remove(source)
 
     def clear(self) -> list[W]:
         """Remove and return all sources."""
@@ -282,7 +278,6 @@ class WaitingList(Generic[W]):
             self._admissions_before.pop(source, None)
             self._passed_over.pop(source, None)
         if admitted:
-            self._num_waiting -= len(admitted)
             self._num_admissions[tier] += 1
             for source in groups[Priority.INTERACTIVE][:1]:
                 if source not in admitted:

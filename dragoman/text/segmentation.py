@@ -172,11 +172,11 @@ def _halve_to_fit(
 def _line_spans(text: str, language: str) -> list[Bounds]:
     if text.isprintable():  # has no line break
         return _sentence_spans(text, language)
-    spans: list[Bounds] = []
-    for line in _LINE.finditer(text):
-        offset = line.start()
-        spans += [(offset + start, offset + end) for start, end in _sentence_spans(line[0], language)]
-    return spans
+    return [
+        (line.start() + start, line.start() + end)
+        for line in _LINE.finditer(text)
+        for start, end in _sentence_spans(line[0], language)
+    ]
 
 
 def _sentence_spans(text: str, language: str) -> list[Bounds]:

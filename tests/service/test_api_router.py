@@ -1,31 +1,22 @@
 """An API's routes are compared only with paths of that API."""
 
-from fastapi import APIRouter, FastAPI
-from fastapi.routing import APIRoute
-from fastapi.testclient import TestClient
+import pytest
+from fastapi import APIRouter
 from starlette.routing import Match
-from starlette.types import Scope
 
 from service.http.api_router import ApiRouter
 
 
-def test_routes_are_compared_only_with_paths_whose_first_part_one_of_them_has() -> None:
-    compared: list[str] = []
-
-    class Recorded(APIRoute):
-        def matches(self, scope: Scope) -> tuple[Match, Scope]:
-            compared.append(scope["path"])
-            return super().matches(scope)
-
-    part = APIRouter(route_class=Recorded)
-    part.add_api_route("/deep/{name}", lambda: "found")
-    routes = ApiRouter(prefix="/v1")
+def test_routes_are_compared_only_with_paths_whose_first_part_one_of_them_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part, routes = APIRouter(), ApiRouter(prefix="/v1")
+    part.add_api_route("/deep/{name}", lambda: None)
     routes.include_router(part)
-    app = FastAPI(openapi_url=None, redirect_slashes=False)
-    app.include_router(routes)
-    client = TestClient(app)
+    monkeypatch.setattr(APIRouter, "matches", lambda _, scope: (Match.FULL, scope))
 
-    found = [client.get(path).status_code for path in ("/v1/deep/a", "/v10/deep/a", "/", "/deep/a", "/v1")]
+    found = [
+        path for path in ("/v1/deep/a", "/v1", "/v10/deep/a", "/", "") if routes.matches({"path": path})[1]
+    ]
 
-    assert found == [200, 404, 404, 404, 404]
-    assert set(compared) == {"/v1/deep/a", "/v1"}
+    assert found == ["/v1/deep/a", "/v1"]
