@@ -17,7 +17,7 @@ from dragoman.pipeline.terminology import TermFinder
 from dragoman.reading.reader import Ids, Reader, ReadOptions, ReadSegment
 from dragoman.text.address import may_address
 from dragoman.text.segmentation import WINDOW_CHARS, SegmentedText, fit_segments, has_letters, segment
-from dragoman.text.validation import check_text
+from dragoman.text.validation import surrogate_problem
 from dragoman.types import FinishReason, Pair
 
 UNSUPPORTED_FROM = 0.5
@@ -146,10 +146,8 @@ class Preparer:
         Raises:
             InputError: naming the field; it is not valid text, is empty, or is too long.
         """
-        try:
-            check_text(segment, None)
-        except InputError as error:
-            raise InputError(field, error.problem) from error
+        if (problem := surrogate_problem(segment)) is not None:
+            raise InputError(field, problem)
         source = self._input(segment, self._reader.read(segment, pair.source), self.around(pair), 0)
         most, num_tokens = self._limits.max_source_tokens, len(source.ids)
         if num_tokens > most:
@@ -293,10 +291,8 @@ def _target_limits(
 
 
 def _segment(text: str, language: str, options: DecodingOptions) -> SegmentedText | InputError:
-    try:
-        check_text(text, None)
-    except InputError as error:
-        return error
+    if (problem := surrogate_problem(text)) is not None:
+        return InputError("text", problem)
     return segment(text, language, options.splitting)
 
 

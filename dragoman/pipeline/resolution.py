@@ -13,7 +13,7 @@ from dragoman.pipeline.terminology import TermFinder, TermModel
 from dragoman.scheduling.fair_queue import Flow
 from dragoman.text.swiss import is_swiss
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.validation import check_text
+from dragoman.text.validation import surrogate_problem
 from dragoman.types import Formality, Pair
 
 MAX_PREFIXES = 16
@@ -91,10 +91,8 @@ class RequestResolver:
 
     def target_ids(self, text: str, field: str) -> tuple[int, ...]:
         """Encode a text of the target language; an InputError names `field`."""
-        try:
-            check_text(text, None)
-        except InputError as error:
-            raise InputError(field, error.problem) from error
+        if (problem := surrogate_problem(text)) is not None:
+            raise InputError(field, problem)
         (ids,) = self._tokenizer.encode([text])
         return tuple(ids)
 

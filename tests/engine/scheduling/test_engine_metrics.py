@@ -121,8 +121,7 @@ def test_a_step_is_reported_once_with_the_rows_of_all_its_lanes(notes: Notes) ->
 
 def test_rejected_sources_are_counted_and_a_full_queue_is_named(notes: Notes) -> None:
     with queueing(2, notes) as (_, scheduler):
-        listed = [AwaitedSegment(number) for number in range(9)]
-        scheduler.enqueue(one_request(listed))  # a list does not fill the queue
+        scheduler.enqueue(one_request([*map(AwaitedSegment, range(9))]))  # a list does not fill it
         submit(scheduler, [AwaitedSegment(1)])
         with pytest.raises(Overloaded):
             submit(scheduler, [AwaitedSegment(number) for number in (2, 3, 4)])
