@@ -93,9 +93,8 @@ def test_a_number_in_words_has_its_value(number: int, joint: str, spell: Callabl
         assert found or number % 100 == 0 or number < 100 or number % 1000 == 0
 
 
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
+READ = {
+    "de": [
         ("Es kamen dreihundertzwölf Leute.", "Es kamen 312 Leute."),
         ("Neunzehnhundertfünfundachtzig", "1985"),
         ("zweihundertdreissig und tausendundeins", "230 und 1001"),
@@ -105,17 +104,7 @@ def test_a_number_in_words_has_its_value(number: int, joint: str, spell: Callabl
         ("Minus zwanzig, bei minus zwei Grad, MINUS HUNDERTZWÖLF", "-20, bei -2 Grad, -112"),
         ("Anderthalb Stunden, nach einer Dreiviertelstunde", "Eineinhalb Stunden, nach 45 Minuten"),
     ],
-)
-def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
-    found = find(text, "de")
-
-    assert found is not None
-    assert found.text == read
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
+    "en": [
         ("A forty-two-year-old man, a forty-hour week", "A 42-year-old man, a 40-hour week"),
         (
             "May thirty-first, the fortieth, the hundred and second",
@@ -133,9 +122,14 @@ def test_german_numbers_are_read_in_digits(text: str, read: str) -> None:
         ("At minus ten, minus twenty-one; minus forty", "At -10, -21; -40"),
         ("It's minus two, here it's minus 5 (minus four)", "It's -2, here it's -5 (-4)"),
     ],
+}
+
+
+@pytest.mark.parametrize(
+    ("language", "text", "read"), [(language, *case) for language, cases in READ.items() for case in cases]
 )
-def test_english_numbers_are_read_in_digits(text: str, read: str) -> None:
-    found = find(text, "en")
+def test_numbers_are_read_in_digits(language: str, text: str, read: str) -> None:
+    found = find(text, language)
 
     assert found is not None
     assert found.text == read
