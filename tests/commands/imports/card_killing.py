@@ -7,38 +7,19 @@ line is how many kills there were.
 
 import os
 import shutil
-import signal
 import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from dragoman.bundle import open_bundle
 from dragoman.errors import BundleError
 from export import bundle as written_by
 from export.bundle import put_card
+from tests.commands.jobs.killing import Tracer
 
 NEW_CARD = "# new\n"
 NEW_SCORES = {"news": {"bleu": 1.0, "chrf": 2.0}}
-
-
-class Killer:
-    """Kills this process before one of the lines of code that write a card."""
-
-    def __init__(self, fatal_line: int) -> None:
-        self._remaining_share = fatal_line
-
-    def __call__(self, frame: FrameType, what: str, argument: Any) -> "Killer | None":
-        del argument
-        if frame.f_code.co_filename != written_by.__file__:
-            return None
-        if what == "line":
-            self._remaining_share -= 1
-            if not self._remaining_share:
-                os.kill(os.getpid(), signal.SIGKILL)
-        return self
 
 
 def put_and_be_killed(bundle: Path, fatal_line: int) -> bool:
@@ -46,7 +27,7 @@ def put_and_be_killed(bundle: Path, fatal_line: int) -> bool:
     child = os.fork()
     if not child:
         manifest = open_bundle(bundle).manifest
-        sys.settrace(Killer(fatal_line))
+        sys.settrace(Tracer(fatal_line, (written_by.__file__,)))
         put_card(bundle, replace(manifest, scores=NEW_SCORES), NEW_CARD)
         os._exit(0)
     _, status = os.waitpid(child, 0)

@@ -21,15 +21,15 @@ CHUNK_ENTRIES = 8
 
 
 class Tracer:
-    """Counts lines of the job's code, and kills this process before one of them."""
+    """Counts lines of files whose names begin so, and kills this process before one of them."""
 
-    def __init__(self, fatal_line: int | None) -> None:
+    def __init__(self, fatal_line: int | None, traced: tuple[str, ...] = TRACED) -> None:
         self.num_lines = 0
-        self._fatal_line = fatal_line
+        self._fatal_line, self._traced = fatal_line, traced
 
     def __call__(self, frame: FrameType, what: str, argument: Any) -> "Tracer | None":
         del argument
-        if not frame.f_code.co_filename.startswith(TRACED):
+        if not frame.f_code.co_filename.startswith(self._traced):
             return None
         if what == "line":
             self.num_lines += 1
