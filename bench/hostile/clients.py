@@ -28,10 +28,10 @@ from bench.hostile.attacks import (
     ATTACKS,
     GLOSSARY_KIND,
     MEMORY_KINDS,
-    MULTIPART,
     NUM_ENTRIES,
     with_key,
 )
+from bench.hostile.patterns import MULTIPART
 
 LEFT = -1
 """Stands for the status if the client disconnected before a response."""

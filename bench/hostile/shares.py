@@ -28,7 +28,7 @@ from bench.clients import (
 )
 from bench.command import Command, Options, show
 from bench.hostile.attacking import attacking_process
-from bench.hostile.attacks import MULTIPART, encode_form
+from bench.hostile.attacks import encode_form
 from bench.hostile.clients import (
     ACCEPTED,
     BEHAVIOURS,
@@ -39,6 +39,7 @@ from bench.hostile.clients import (
     record_expected,
     run_ordinary_client,
 )
+from bench.hostile.patterns import MULTIPART
 from bench.hostile.service import attacked_service
 from bench.provenance import RESULTS
 from bench.workloads import SENTENCES

@@ -5,13 +5,14 @@ from collections.abc import Callable, Mapping
 
 from hypothesis import strategies as st
 
+from bench.hostile.files import OPEN_DOCUMENT, pack
 from service.formats.docx import DocxFormat
 from service.formats.entries import FileFormat
 from service.formats.opendocument import OdsFormat, OdtFormat
 from service.formats.pptx import PptxFormat
 from service.formats.xlsx import XlsxFormat
 from tests.formats.fuzz.seeds import ODS_MEMBERS, ODT_MEMBERS, PPTX_MEMBERS, XLSX_MEMBERS
-from tests.formats.rewriting import OPTIONS, pack
+from tests.formats.rewriting import OPTIONS
 from tests.formats.test_docx import BOX, with_paragraph
 
 Maker = Callable[[str], bytes]
@@ -23,11 +24,6 @@ SLIDE, STRINGS, CONTENT = "ppt/slides/slide1.xml", "xl/sharedStrings.xml", "cont
 A = 'xmlns:a="http://schemas.openxmlformats.org/drawingml/2006/main"'
 
 X = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
-
-OPEN_DOCUMENT = " ".join(
-    f'xmlns:{prefix}="urn:oasis:names:tc:opendocument:xmlns:{name}:1.0"'
-    for prefix, name in (("office", "office"), ("text", "text"), ("table", "table"), ("draw", "drawing"))
-)
 
 
 def slide(paragraph: str) -> bytes:

@@ -1,12 +1,12 @@
 """Files read and written by a format, in memory."""
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader, BytesIO
 from pathlib import Path
 from random import Random
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZipFile
 
 from lxml import etree
 
@@ -71,15 +71,6 @@ def saved(folder: Path, content: bytes) -> Iterator[BufferedReader]:
     path.write_bytes(content)
     with path.open("rb") as source:
         yield source
-
-
-def pack(members: Mapping[str, str | bytes], compression: int = ZIP_DEFLATED) -> bytes:
-    """A zip archive; a member `mimetype` is not compressed."""
-    target = BytesIO()
-    with ZipFile(target, "w", compression) as archive:
-        for name, content in members.items():
-            archive.writestr(ZipInfo(name) if name == "mimetype" else name, content)
-    return target.getvalue()
 
 
 def unpack(content: bytes) -> dict[str, bytes]:

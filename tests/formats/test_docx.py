@@ -10,17 +10,9 @@ from docx.document import Document as DocumentOfDocx
 from docx.oxml.ns import nsdecls
 from docx.shared import RGBColor
 
+from bench.hostile.files import pack
 from service.formats.docx import DocxFormat
-from tests.formats.rewriting import (
-    OPTIONS,
-    own,
-    pack,
-    places,
-    rewritten,
-    shouted,
-    texts,
-    unpack,
-)  # fmt: skip
+from tests.formats.rewriting import OPTIONS, own, places, rewritten, shouted, texts, unpack
 
 DOCX = DocxFormat(OPTIONS)
 W = nsdecls("w")

@@ -7,17 +7,9 @@ import pytest
 from hypothesis import given, settings
 from lxml import etree
 
+from bench.hostile.files import pack
 from service.formats.epub import EpubFormat
-from tests.formats.rewriting import (  # fmt: skip
-    OPTIONS,
-    anything,
-    own,
-    pack,
-    places,
-    rewritten,
-    shouted,
-    unpack,
-)
+from tests.formats.rewriting import OPTIONS, anything, own, places, rewritten, shouted, unpack
 from tests.text.markup.translations import SEEDS
 
 EPUB = EpubFormat(OPTIONS)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bench.hostile.files import pack
 from service.formats.entries import Entry, FileFormat, FileFormatError, TargetText
 from service.formats.registry import open_format
 from service.formats.xlsx import MAX_CELL_CHARACTERS
@@ -19,14 +20,13 @@ from tests.formats.rewriting import (
     anything,
     others,
     own,
-    pack,
     places,
     rewritten,
     shouted,
     target_text,
     texts,
     unpack,
-)  # fmt: skip
+)
 from tests.text.markup.translations import SEEDS
 
 SHEET = "xl/worksheets/sheet1.xml"

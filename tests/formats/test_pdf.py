@@ -13,10 +13,11 @@ from reportlab.lib.utils import simpleSplit
 from reportlab.pdfbase.pdfmetrics import stringWidth
 from reportlab.pdfgen.canvas import Canvas
 
+from bench.hostile.pdf import one_page, stream, text_at
 from service.formats import pdf_pages
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import open_format
-from tests.formats.pdf_samples import PAGE_POINTS, SEED, drawn, one_page, stream, text_at
+from tests.formats.pdf_samples import PAGE_POINTS, SEED, drawn
 from tests.formats.rewriting import OPTIONS, entries, own, places, rewritten, shouted, texts
 from tests.linear import is_linear
 

@@ -5,11 +5,13 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from bench.hostile.files import pack
+from bench.hostile.pdf import one_page, stream, text_at
 from service.formats.entries import FileFormatError, FileOptions
 from service.formats.registry import open_format
 from tests.formats.fuzz import seeds
-from tests.formats.pdf_samples import SEED, drawn, one_page, stream, text_at
-from tests.formats.rewriting import entries, pack
+from tests.formats.pdf_samples import SEED, drawn
+from tests.formats.rewriting import entries
 
 CODECS = ("undefined", "zlib", "rot13", "idna", "punycode", "utf-7", "base64", "unicode_escape", "hz", "mbcs")
 """Of Python, but none of text; or none that a reader may meet."""

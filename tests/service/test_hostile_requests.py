@@ -6,6 +6,7 @@ import socket
 import httpx
 import pytest
 
+from bench.hostile.attacks import ATTACKS, draw_posts
 from dragoman import InputError
 from service.http.errors import MAX_LISTED_PROBLEMS, ApiError
 from service.http.fields import check_surrogates
@@ -30,14 +31,14 @@ def assert_is_error(response: httpx.Response, status: int, kind: str) -> None:
     assert native_error(response) == (status, kind), response.text
 
 
-@pytest.mark.parametrize(
-    "number", ["NaN", "Infinity", "-Infinity", "1e999", "1" + "0" * 400, "-" + "9" * 4000]
-)
-@pytest.mark.parametrize("field", ["length_penalty", "beam_size"])
-def test_numbers_beyond_all_ranges_are_rejected(client: httpx.Client, field: str, number: str) -> None:
-    response = client.post(URL, content=f'{{"text": "a", "{field}": {number}}}', headers=JSON)
-
-    assert_is_error(response, 422, "invalid_input")
+# tests/formats/test_hostile_files.py reads small bombs.
+@pytest.mark.parametrize("kind", [kind for kind in ATTACKS if kind != "file bomb"])
+def test_attacks_get_no_errors_of_the_server(engine_client: httpx.Client, kind: str) -> None:
+    for post in draw_posts(kind, ["ein hund", "eine katze"], count=4, divisor=1000):
+        headers = {"Content-Type": post.content_type} if post.content_type else {}
+        response = engine_client.post(post.path, content=post.body, headers=headers)
+        assert response.status_code < 500, (post.path, response.text)
+        assert response.json()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from bench.clients import RequestOutcome
 from bench.contenders import Contender, Worker, running
 from bench.hostile import attacks, shares
 from bench.hostile.__main__ import load
-from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, with_key
+from bench.hostile.attacks import ATTACKS, MEMORY_KINDS, Source, with_key
 from bench.hostile.clients import BEHAVIOURS, Site, record_expected
 from bench.hostile.service import SETTINGS, make_site
 from bench.hostile.shares import measure_kind
@@ -163,7 +163,7 @@ def test_the_memory_that_an_attack_imports_fits_the_default_limit_of_a_body(kind
 
 @pytest.mark.parametrize("kind", ATTACKS)
 def test_an_attack_is_the_same_for_the_same_seed_and_says_its_own_length(kind: str) -> None:
-    first, second = (with_key(ATTACKS[kind](Random(3), TEXTS), "key") for _ in range(2))  # noqa: S311 -- no secret
+    first, second = (with_key(ATTACKS[kind](Source(Random(3), TEXTS)), "key") for _ in range(2))  # noqa: S311 -- no secret
 
     assert first == second
     head, _, body = first.partition(b"\r\n\r\n")

@@ -9,7 +9,8 @@ from contextlib import ExitStack, contextmanager
 import httpx
 import pytest
 
-from bench.hostile.attacks import MULTIPART, encode_form
+from bench.hostile.attacks import encode_form
+from bench.hostile.patterns import MULTIPART
 from tests.commands.faults.conftest import LANGUAGES, Server, StartServer
 from tests.engine.routing.doubles import until
 from tests.service.keys import Keys

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import zstandard
 
+from bench.hostile.files import pack
 from tests.formats.pdf_samples import SEED, drawn
-from tests.formats.rewriting import pack
 from tests.formats.string_samples import EXTENSION, SAMPLES, STRING_TOKENS
 
 TEXT = "Hallo Welt.\r\n\r\n  Noch eine Zeile: ä字😀\n".encode()

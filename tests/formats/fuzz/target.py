@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 from hypothesis import strategies as st
 
-from tests.formats.rewriting import pack
+from bench.hostile.files import pack
 from tests.paths import TINY
 from tests.service.conftest import double_server
 

@@ -1,4 +1,4 @@
-"""Patterns of files of strings that grow; see `tests.formats.hostile`."""
+"""Patterns of files of strings that grow; see `bench.hostile.files`."""
 
 from collections.abc import Mapping
 
