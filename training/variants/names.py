@@ -3,16 +3,15 @@
 import string
 from random import Random
 
-from training.variants.drawing import Maker, Weighted, pick, word_list, words
+from training.variants.drawing import Maker, Weighted, pick, sectioned_list, words
 from training.variants.formats import Bilingual, bilingual_list
 
-FIRST_NAMES = word_list("first_names")
-LAST_NAMES = word_list("last_names")
-TOWNS = word_list("towns")
+_BY_KIND = {kind: tuple(", ".join(lines).split(", ")) for kind, lines in sectioned_list("names").items()}
+FIRST_NAMES, LAST_NAMES, TOWNS = (_BY_KIND[kind] for kind in ("first names", "last names", "towns"))
 EXONYMS = bilingual_list("exonyms")
 """Towns with another name in the other language."""
 SHARE_OF_EXONYMS = 0.15
-_BRANDS = word_list("brands")
+_BRANDS = _BY_KIND["brands"]
 
 _STARTS = words(
     "Ahorn Alten Bären Berg Birken Blumen Brunnen Buchen Eichen Eisen Erlen Falken Feld Fuchs Garten"
