@@ -16,14 +16,13 @@ from training.corpus import TextPair, read_file
 from training.errors import CorpusError, TrainingError
 from training.exit_status import exit_status
 
-MIN_LETTERS = 3
 STEM_LETTERS = 4
 """Letters at the beginning of a word that all forms of it have; of long words it is half of the letters."""
 
 MIN_SHARE = 0.5
 """Least share of a word's pairs that are missed: where it is less, the translation just differs."""
 
-_WORD = re.compile(rf"[^\W\d_]{{{MIN_LETTERS},}}")
+_WORD = re.compile(r"[^\W\d_]{3,}")
 
 
 def missed_pairs(
