@@ -7,14 +7,56 @@ import torch
 from torch import nn
 
 from training.config import OptimisationSettings
+from training.machine import layer_dtype
+
+MOMENTUM = 0.95
+NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
+"""Coefficients of the quintic iteration (Jordan et al. 2024)."""
+
+
+class Muon(torch.optim.Optimizer):
+    """Muon with Nesterov's momentum (Jordan et al. 2024): it orthogonalises the update of each matrix.
+
+    The update is scaled to AdamW's usual size (Liu et al. 2025, arXiv:2502.16982), so that one learning rate
+    fits both. `torch.optim.Muon` computes the same always in bfloat16, which takes three quarters of a step's
+    time on a CPU without instructions for it.
+    """
+
+    def __init__(self, matrices: Iterable[nn.Parameter], lr: float, weight_decay: float) -> None:
+        super().__init__(matrices, {"lr": lr, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
+        if closure is not None:
+            raise ValueError("closure must be None: MuonWithAdamW calls it")
+        for group in self.param_groups:
+            for matrix in group["params"]:
+                if matrix.grad is None:
+                    continue
+                momentum = self.state[matrix].setdefault("momentum_buffer", torch.zeros_like(matrix))
+                momentum.lerp_(matrix.grad, 1 - MOMENTUM)
+                update = orthogonalised(matrix.grad.lerp(momentum, MOMENTUM)[None])[0]
+                scale = 0.2 * max(matrix.shape) ** 0.5
+                matrix.mul_(1 - group["lr"] * group["weight_decay"])
+                matrix.add_(update, alpha=-group["lr"] * scale)
+
+
+def orthogonalised(matrices: torch.Tensor) -> torch.Tensor:
+    """Return matrices [n, out, in] with the same singular vectors and singular values near 1."""
+    dtype = layer_dtype("bf16-mixed", matrices.device, torch.cpu.get_capabilities())
+    is_tall = matrices.shape[1] > matrices.shape[2]
+    result = (matrices.mT if is_tall else matrices).to(dtype)
+    result = result / result.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    a, b, c = NEWTON_SCHULZ
+    for _ in range(5):
+        square = result @ result.mT
+        factor = torch.baddbmm(square, square, square, beta=b, alpha=c)
+        result = torch.baddbmm(result, factor, result, beta=a)
+    return result.mT if is_tall else result
 
 
 class MuonWithAdamW(torch.optim.Optimizer):
-    """One optimiser: Muon (Jordan et al. 2024) for hidden matrices, AdamW for embeddings, norms and biases.
-
-    Muon orthogonalises each matrix's update. The update is scaled to AdamW's usual size (Liu et al. 2025), so
-    that both share one learning rate.
-    """
+    """One optimiser: Muon for hidden matrices, AdamW for embeddings, norms and biases."""
 
     def __init__(self, muon: torch.optim.Optimizer, adamw: torch.optim.Optimizer) -> None:
         self.parts = (muon, adamw)
@@ -57,12 +99,7 @@ def make_optimiser(model: nn.Module, config: OptimisationSettings) -> torch.opti
         for name, parameter in module.named_parameters(recurse=False):
             is_matrix = isinstance(module, nn.Linear) and name == "weight"
             (matrices if is_matrix else others).append(parameter)
-    muon = torch.optim.Muon(
-        matrices,
-        lr=config.learning_rate,
-        weight_decay=config.weight_decay,
-        adjust_lr_fn="match_rms_adamw",
-    )
+    muon = Muon(matrices, config.learning_rate, config.weight_decay)
     return MuonWithAdamW(muon, _adamw(others, config))
 
 

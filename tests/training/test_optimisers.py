@@ -13,7 +13,7 @@ from export.model import ModelConfig, Transformer
 from training.batches import Batch
 from training.config import OptimisationSettings
 from training.module import TranslationModule, dropout_seed
-from training.optimisers import learning_rate_factor, make_optimiser
+from training.optimisers import learning_rate_factor, make_optimiser, orthogonalised
 from training.parallel import ProcessGroup
 from training.stopping import StopRequest
 
@@ -61,7 +61,10 @@ def test_every_parameter_belongs_to_exactly_one_group(optimizer: str, shape: dic
     assert set(held) == {id(parameter) for parameter in model.parameters()}
 
 
-def test_muon_updates_matrices_and_adamw_all_other_parameters() -> None:
+def test_muon_updates_matrices_and_adamw_all_other_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        torch.cpu, "get_capabilities", lambda: {"avx512_bf16": True}
+    )  # as PyTorch always does
     model = tiny_model()
     reference = copy.deepcopy(model)
     matrices = {f"{name}.weight" for name, part in model.named_modules() if isinstance(part, nn.Linear)}
@@ -92,6 +95,22 @@ def test_muon_updates_matrices_and_adamw_all_other_parameters() -> None:
     assert all(parameter.grad is None for parameter in model.parameters())
     assert "source_embedding.weight" in named  # tied three ways, moved once
     torch.testing.assert_close(model.state_dict(), reference.state_dict(), atol=0.0, rtol=0.0)
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (4, 30), (30, 4)])
+def test_an_update_is_orthogonalised_in_float32_where_the_processor_has_no_bfloat16(
+    shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cpu, "get_capabilities", dict)
+    matrix = torch.randn(shape, generator=torch.Generator().manual_seed(1))
+
+    found = orthogonalised(matrix[None])[0]
+
+    left, _, right = torch.linalg.svd(matrix, full_matrices=False)
+    in_its_directions = torch.diagonal(left.T @ found @ right.T)
+    assert found.dtype == torch.float32
+    assert (in_its_directions - 1).abs().max() < 0.5  # where the five steps end (Jordan et al. 2024)
+    torch.testing.assert_close(left @ torch.diag(in_its_directions) @ right, found, atol=1e-4, rtol=0.0)
 
 
 @given(

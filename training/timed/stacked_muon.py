@@ -6,12 +6,8 @@ import torch
 from torch import Tensor
 
 from training.config import OptimisationSettings
+from training.optimisers import MOMENTUM, orthogonalised
 from training.timed.stacked_weights import StackedWeights
-
-MOMENTUM = 0.95
-NUM_ITERATIONS = 5
-COEFFICIENTS = (3.4445, -4.7750, 2.0315)
-"""Of the quintic Newton-Schulz iteration (Jordan et al. 2024)."""
 
 
 class StackedMuon:
@@ -37,7 +33,7 @@ class StackedMuon:
             moment = self._moments[shape]
             if stack.grad is not None:
                 moment.lerp_(stack.grad, 1 - MOMENTUM)
-                update = orthogonalise(stack.grad.lerp(moment, MOMENTUM))
+                update = orthogonalised(stack.grad.lerp(moment, MOMENTUM))
                 stack.mul_(1 - learning_rate * self._settings.weight_decay)
                 stack.add_(update.float(), alpha=-learning_rate * 0.2 * math.sqrt(max(shape)))
         for group in self._adamw.param_groups:
@@ -46,18 +42,3 @@ class StackedMuon:
         for tensor in tensors:
             tensor.grad = None
         return norm
-
-
-def orthogonalise(matrices: Tensor) -> Tensor:
-    """Return bfloat16 matrices [n, out, in] with the same singular vectors and singular values near 1."""
-    a, b, c = COEFFICIENTS
-    result = matrices.bfloat16()
-    is_tall = result.shape[1] > result.shape[2]
-    if is_tall:
-        result = result.mT
-    result = result / (result.norm(dim=(1, 2), keepdim=True) + 1e-7)
-    for _ in range(NUM_ITERATIONS):
-        square = result @ result.mT
-        result = a * result + (b * square + c * (square @ square)) @ result
-    oriented: Tensor = result.mT if is_tall else result
-    return oriented
