@@ -121,6 +121,8 @@ class Corpus(RecipeTable):
     """Number of generated German and English lines, not from files: numbers, dates, things to copy, words."""
     noun_readings: Count | None = None
     """Number of generated sentences for each everyday noun, and each compound of two in data.term_files."""
+    verb_readings: Count | None = None
+    """Number of generated sentences for each phrase with a verb; the files are dictionaries."""
     max_pairs: Count | None = None
     """Maximum number of pairs drawn from the files with the seed; unset: all of them."""
     tag_prefix: str = ""

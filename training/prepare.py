@@ -4,6 +4,7 @@ import logging
 import multiprocessing
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -18,11 +19,14 @@ from training.variants.copies import add_variants
 from training.variants.lines import generated_pairs
 from training.variants.nouns import noun_sentences
 from training.variants.terms import TermDictionary
+from training.variants.verbs import verb_sentences
 from training.vocabulary import copy_vocabularies, load_vocabularies, train_vocabularies
 
 log = logging.getLogger(__name__)
 
 RECIPE_FILE = "recipe.json"
+MAX_PAIRS_FOR_FORMS = 100_000
+"""Maximum number of pairs of each corpus that tell which forms of verbs exist."""
 
 
 class _Recipe(RecipeTable):
@@ -89,6 +93,10 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
         )
     else:
         pairs = read_pairs(corpus, config.data, data_seed(config))
+        if corpus.verb_readings is not None:
+            pairs = verb_sentences(
+                corpus.verb_readings, data_seed(config), config.data.source_language, pairs, _text(config)
+            )
     is_empty = True
     for pair in pairs:
         is_empty = False
@@ -97,6 +105,13 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
         raise CorpusError(
             f"corpus {corpus.name} has no usable pair: check its files and data.max_length_ratio"
         )
+
+
+def _text(config: TrainingConfig) -> Iterator[TextPair]:
+    """Yield the first pairs of each corpus of sentences."""
+    for corpus in config.data.corpora:
+        if corpus.verb_readings is None:
+            yield from islice(read_pairs(corpus, config.data, data_seed(config)), MAX_PAIRS_FOR_FORMS)
 
 
 def read_terms(config: TrainingConfig, direction: Direction) -> TermDictionary | None:

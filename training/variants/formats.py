@@ -24,6 +24,12 @@ class Bilingual:
     def alike(cls, text: str) -> "Bilingual":
         return cls(text, text)
 
+    @classmethod
+    def of_pair(cls, pair: TextPair, source_language: str) -> "Bilingual":
+        """Return the sides of a pair, whose source is German or English."""
+        sides = (pair.source, pair.target) if source_language == GERMAN else (pair.target, pair.source)
+        return cls(*sides)
+
     def __add__(self, other: "Bilingual | str") -> "Bilingual":
         """Append a text, or what is the same in both languages."""
         after = Bilingual.alike(other) if isinstance(other, str) else other

@@ -17,7 +17,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
 
-from training.config import GERMAN
 from training.corpus import TextPair
 from training.variants.drawing import sectioned_list, stream
 from training.variants.formats import SMALL_NUMBERS, Bilingual
@@ -96,7 +95,7 @@ def noun_sentences(
     """
     rng = stream(seed, "nouns")
     nouns = list(read_nouns())
-    nouns += compounds(nouns, (_bilingual(pair, source_language) for pair in dictionary))
+    nouns += compounds(nouns, (Bilingual.of_pair(pair, source_language) for pair in dictionary))
     book = _Frames(nouns)
     for _ in range(readings):
         rng.shuffle(nouns)
@@ -182,14 +181,6 @@ def compounds(nouns: Iterable[Noun], dictionary: Iterable[Bilingual]) -> list[No
 def _is_plain(term: str) -> bool:
     """Return whether a term is at most three words of letters."""
     return re.fullmatch(r"[a-zA-Z-]+(?: [a-zA-Z-]+){1,2}", term) is not None
-
-
-def _bilingual(pair: TextPair, source_language: str) -> Bilingual:
-    return (
-        Bilingual(pair.source, pair.target)
-        if source_language == GERMAN
-        else Bilingual(pair.target, pair.source)
-    )
 
 
 def _limits(noun: Noun) -> frozenset[str]:
