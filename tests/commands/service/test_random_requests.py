@@ -36,6 +36,8 @@ def lines(_context: object, value: object) -> bytes:
     return value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass")
 
 
+TIMEOUT_S = 120
+"""Longer than any request takes on a busy machine."""
 MANY = 500
 """Requests to each operation, beside those that the document shows and those at the edges of its schemas."""
 
@@ -46,7 +48,7 @@ def check(case: Case[Any], address: str) -> None:
     DeepL's own servers, and so these routes, take null and nothing for fields that are left out.
     """
     is_lenient = case.operation.path.startswith(("/v2/", "/v3/"))
-    response = case.call(base_url=address)
+    response = case.call(base_url=address, timeout=TIMEOUT_S)
     is_too_large = response.status_code == httpx.codes.REQUEST_ENTITY_TOO_LARGE  # Schemathesis expects others
     case.validate_response(response, checks=CHECKS if is_lenient or is_too_large else STRICT_CHECKS)
 
