@@ -24,8 +24,6 @@ from training.variants.verbatim import ALONE
 
 PHRASES = bilingual_list("phrases")
 """Spoken phrases; an exclamation mark or a full stop may follow."""
-DICTIONARY = bilingual_list("dictionary")
-"""Words in their dictionary form; not only nouns."""
 
 DATE_PHRASES = bilingual_list("date_phrases")
 
@@ -46,14 +44,11 @@ def thing_alone(rng: Random) -> Bilingual:
 
 
 def word_alone(rng: Random) -> Bilingual:
-    """Draw a word or short line from the word lists; some get a final punctuation mark."""
-    kind = rng.randrange(3)
-    if kind == 0:
-        line, mark = rng.choice(INTERFACE), rng.choice(("", "", "", ":"))
-        return line + mark if line.german[-1].isalpha() else line
-    if kind == 1:
+    """Draw a label or phrase from the word lists; some get a final punctuation mark."""
+    if rng.random() < 1 / 2:
         return rng.choice(PHRASES) + rng.choice(("", "", "!", "."))
-    return rng.choice(DICTIONARY)
+    line, mark = rng.choice(INTERFACE), rng.choice(("", "", "", ":"))
+    return line + mark if line.german[-1].isalpha() else line
 
 
 def any_date(rng: Random) -> Bilingual:
@@ -74,7 +69,7 @@ _DATES: Weighted[Maker[Bilingual]] = (
 _KINDS: Weighted[Maker[Bilingual]] = (
     (9, fill_template),
     (3, thing_alone),
-    (3, word_alone),
+    (2, word_alone),
     (1, word_at_end),
     (2, any_date),
     (1, any_number),
