@@ -113,4 +113,4 @@ def test_sentences_are_complete_and_only_he_is_said_to_do_something_to_himself(m
             assert side == normalise_segment(side)
             assert not re.search(r"[<>]|  | [.,?]|one's|oneself", side)
         if " sich " in pair.source:
-            assert re.search(r"\bhe\b|brother|man|neighbour", pair.target.lower()), pair
+            assert re.search(r"\bhe\b|\bman\b|\bMr\b", pair.target, re.IGNORECASE), pair

@@ -12,6 +12,11 @@ EXONYMS = bilingual_list("exonyms")
 """Towns with another name in the other language."""
 SHARE_OF_EXONYMS = 0.15
 _BRANDS = _BY_KIND["brands"]
+_NOUNS = [line.split(" ", maxsplit=3) for lines in sectioned_list("nouns").values() for line in lines]
+WORDS_AS_NAMES = tuple(
+    word for _, noun, _, translation in _NOUNS for word in (noun, translation.title()) if word.isalpha()
+)
+"""Nouns of both languages: after a title, any word with a capital is a name."""
 
 _STARTS = words(
     "Ahorn Alten Bären Berg Birken Blumen Brunnen Buchen Eichen Eisen Erlen Falken Feld Fuchs Garten"
@@ -44,9 +49,10 @@ def first_name(rng: Random) -> str:
 
 
 def last_name(rng: Random) -> str:
-    """Draw a family name, make one of two parts, or join two."""
+    """Draw a family name or a word, make one of two parts, or join two."""
     kinds: Weighted[Maker[str]] = (
         (8, lambda rng: rng.choice(LAST_NAMES)),
+        (4, lambda rng: rng.choice(WORDS_AS_NAMES)),
         (2, lambda rng: rng.choice(_STARTS) + rng.choice(_GERMAN_FAMILY)),
         (1, lambda rng: rng.choice(_ENGLISH_STARTS) + rng.choice(_ENGLISH_FAMILY)),
         (1, lambda rng: f"{rng.choice(LAST_NAMES)}-{rng.choice(LAST_NAMES)}"),
