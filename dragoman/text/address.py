@@ -38,6 +38,8 @@ _GERMAN_FORMS = {
     Formality.INFORMAL: re.compile(r"(?i)\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b"),
 }
 """Formal pronouns only after a word or a comma: where a sentence begins, `Sie` may mean `they` or `she`."""
+_MAY_BE_PRONOUN = re.compile(r"\b(?:Sie|Ih|(?i:d(?:u|i[cr]|ein)|eu))")
+"""Occurs in every German text that has a form of address, and in few others: a quick look."""
 _THIRD_PERSON = re.compile(r"(?i)\b(?:she|hers?|they|them|theirs?|its?|these|those)\b")
 
 
@@ -85,7 +87,8 @@ def address_forms(text: str) -> set[Formality]:
 
 def translated_forms(source: str, target: str, pair: Pair) -> frozenset[Formality]:
     """Return the forms of address that a translation shows; none in languages other than German."""
-    if primary_subtag(pair.target) not in _GERMAN or not may_address(source, pair.source):
+    may_have_form = primary_subtag(pair.target) in _GERMAN and _MAY_BE_PRONOUN.search(target)
+    if not may_have_form or not may_address(source, pair.source):
         return frozenset()
     forms = address_forms(target)
     if has_second_person(source) and not _THIRD_PERSON.search(source) and _FORMAL_PRONOUN.search(target):
