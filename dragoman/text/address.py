@@ -5,7 +5,6 @@ inserts one at times.
 """
 
 import re
-from collections import Counter
 from collections.abc import Collection, Iterable
 from functools import lru_cache
 from importlib.resources import files
@@ -35,11 +34,13 @@ _GERMAN = frozenset({"de", "deu", "ger"})
 _FORMAL_PRONOUN = re.compile(r"\b(?:Sie|Ihnen|Ihre?[mnrs]?)\b")
 _GERMAN_FORMS = {
     Formality.FORMAL: re.compile(rf"(?<=[\w,;)] ){_FORMAL_PRONOUN.pattern}"),
-    Formality.INFORMAL: re.compile(r"(?i)\b(?:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b"),
+    Formality.INFORMAL: re.compile(r"\b(?i:du|dich|dir|dein(?:e[mnrs]?)?|euch|euer|eure[mnrs]?)\b"),
 }
 """Formal pronouns only after a word or a comma: where a sentence begins, `Sie` may mean `they` or `she`."""
-_MAY_BE_PRONOUN = re.compile(r"\b(?:Sie|Ih|(?i:d(?:u|i[cr]|ein)|eu))")
-"""Occurs in every German text that has a form of address, and in few others: a quick look."""
+_PRONOUN = re.compile(
+    rf"\b(?=[SIDdEe])(?:{_FORMAL_PRONOUN.pattern}|{_GERMAN_FORMS[Formality.INFORMAL].pattern})"
+)
+"""Matches in every German text that has a form of address; the letters make it fast."""
 _THIRD_PERSON = re.compile(r"(?i)\b(?:she|hers?|they|them|theirs?|its?|these|those)\b")
 
 
@@ -87,7 +88,7 @@ def address_forms(text: str) -> set[Formality]:
 
 def translated_forms(source: str, target: str, pair: Pair) -> frozenset[Formality]:
     """Return the forms of address that a translation shows; none in languages other than German."""
-    may_have_form = primary_subtag(pair.target) in _GERMAN and _MAY_BE_PRONOUN.search(target)
+    may_have_form = primary_subtag(pair.target) in _GERMAN and _PRONOUN.search(target)
     if not may_have_form or not may_address(source, pair.source):
         return frozenset()
     forms = address_forms(target)
@@ -98,10 +99,10 @@ def translated_forms(source: str, target: str, pair: Pair) -> frozenset[Formalit
 
 def prevailing_form(segments: Iterable[Collection[Formality]]) -> Formality | None:
     """Return the form of address that most segments have, formal if as many; None without two forms."""
-    counts = Counter(form for forms in segments for form in forms)
-    if len(counts) < len(_GERMAN_FORMS):
+    found = [form for forms in segments for form in forms]
+    if len(set(found)) < len(_GERMAN_FORMS):
         return None
-    return max(counts, key=lambda form: (counts[form], form is Formality.FORMAL))
+    return max(set(found), key=lambda form: (found.count(form), form is Formality.FORMAL))
 
 
 @lru_cache(maxsize=1)
