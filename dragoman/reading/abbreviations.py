@@ -36,7 +36,7 @@ _ONE = re.compile(rf"(?<![\d.,])1{SPACE}?\Z")
 _NO_QUANTITY = re.compile(rf"(?:[^\W\d]-|\bv|\d\.\d+\.)\d[\d.,]*{SPACE}?\Z")
 """A number that is part of a name, or a version."""
 _FOLLOWING = re.compile(rf"{SPACE}(\w+)")
-_LETTERS_AND_DOT = re.sub("[^A-ZÄÖÜa-zäöüß.]", " ", bytes(range(256)).decode("latin-1")).encode("latin-1")
+_LETTERS_AND_SIGNS = re.sub("[^A-ZÄÖÜa-zäöüß./]", " ", bytes(range(256)).decode("latin-1")).encode("latin-1")
 _CODE = re.compile("`[^`]*`")
 _MIN_LETTERS = 3
 """Minimum letters of an abbreviation that may get a capital where a sentence begins: `Lt.` is no `lt.`"""
@@ -143,8 +143,9 @@ class Abbreviations:
 
 
 def _parts(text: str) -> list[bytes]:
-    """Return the runs of letters of a text, each with the dot after it."""
-    return text.encode("latin-1", "replace").translate(_LETTERS_AND_DOT).replace(b".", b". ").split()
+    """Return the runs of letters of a text, each with the slash before it and the dot after it."""
+    letters = text.encode("latin-1", "replace").translate(_LETTERS_AND_SIGNS)
+    return letters.replace(b".", b". ").replace(b"/ ", b"/").replace(b"/", b" /").split()
 
 
 def _spellings(words: Mapping[str, tuple[str, ...]]) -> Iterator[tuple[str, tuple[str, ...]]]:
