@@ -80,7 +80,7 @@ class PendingTexts(Generic[Result]):
 
     def receiver(self, text: int, segment: int, source: Input) -> Callable[[Outcome], None]:
         """Return what receives the outcome of a segment of a text, on any thread, by its input."""
-        return partial(self._receive, text, segment, source)
+        return partial(PendingTexts._receive, self, text, segment, source)
 
     def _receive(self, text: int, segment: int, source: Input, outcome: Outcome) -> None:
         with self._lock:
@@ -94,7 +94,7 @@ class PendingTexts(Generic[Result]):
 
     def start(self) -> None:
         """Process what has arrived; what arrives later is processed by `run`."""
-        self._report(range(len(self._texts)))
+        self._report([number for number, text in enumerate(self._texts) if not text.pieces])
         self._process_all()
 
     def _process_all(self) -> None:
@@ -147,9 +147,11 @@ class PendingTexts(Generic[Result]):
         """
         if text.may_have_other_forms and None not in text.pieces:
             self._unify_forms(number, text)
-        on_segment, assembly = self._resolved.request.on_segment, text.assembly
+        on_segment = self._resolved.request.on_segment
+        assembly = text.assembly or TextAssembly(text.prepared.document, self._resolved.options)
         for piece in text.pieces[len(assembly.segments) :]:
             if piece is None or (text.may_have_other_forms and piece.forms):
+                text.assembly = assembly
                 return
             segment = assembly.add(piece)
             if on_segment is not None and not self.future.done():
@@ -184,5 +186,6 @@ class _PendingText:
             self.outcome, prepared = prepared, PreparedText(SegmentedText((), ("",)), ())
         self.prepared = prepared
         self.pieces: list[SegmentOutput | None] = [None] * len(prepared.sources)
-        self.assembly = TextAssembly(prepared.document, resolved.options)
+        self.assembly: TextAssembly | None = None
+        """Has the segments that are done, until all are."""
         self.may_have_other_forms = bool(resolved.forms)

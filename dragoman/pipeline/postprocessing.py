@@ -215,6 +215,6 @@ def _without_quote_spaces(
     targets: Sequence[str], links: Sequence[Link]
 ) -> tuple[tuple[str, ...], tuple[Link, ...]]:
     """Return targets, and the best one's links, without their quote spaces."""
-    spaces = find_quote_spaces(targets[0])
+    spaces = find_quote_spaces(targets[0]) if links else ()
     moved = _moved(links, lambda offset: offset - bisect_left(spaces, offset))
     return tuple(map(without_quote_spaces, targets)), moved

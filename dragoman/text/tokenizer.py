@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -43,7 +44,7 @@ class _Ids(Protocol):
 
     def offsets(self, text: str) -> list[tuple[int, int]]: ...
 
-    def decode(self, ids: list[list[int]]) -> list[str]: ...
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]: ...
 
     def decode_with_offsets(self, ids: list[int]) -> tuple[str, list[tuple[int, int]]]: ...
 
@@ -116,7 +117,7 @@ class Tokenizer:
         """
         rare = self._rare_ids & self._check_ids(set[int]().union(*ids))
         return self._ids.decode(
-            [list(each) if rare.isdisjoint(each) else self._whole_characters(each) for each in ids]
+            [each if rare.isdisjoint(each) else self._whole_characters(each) for each in ids]
         )
 
     def count(self, segment: str) -> int:
@@ -194,18 +195,12 @@ class Tokenizer:
             return range(len(ids))
         values = self.byte_ids
         kept: list[int] = []
-        start = 0
-        while start < len(ids):
-            stop = start
-            while stop < len(ids) and ids[stop] in values:
-                stop += 1
-            kept += [
-                start + offset
-                for offset in _well_formed_positions(bytes(values[one] for one in ids[start:stop]))
-            ]
-            if stop < len(ids):
-                kept.append(stop)
-            start = stop + 1
+        for is_byte, run in groupby(range(len(ids)), lambda position: ids[position] in values):
+            positions = list(run)
+            if is_byte:
+                spelled = bytes([values[ids[position]] for position in positions])
+                positions = [positions[0] + offset for offset in _well_formed_positions(spelled)]
+            kept += positions
         return kept
 
 
@@ -228,7 +223,7 @@ class _SentencePieceIds:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
 
-    def decode(self, ids: list[list[int]]) -> list[str]:
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         if len(ids) < MIN_TOGETHER:
             return [self._processor.decode(sequence) for sequence in ids]
         texts: list[str] = self._processor.decode(ids, num_threads=1)
@@ -273,7 +268,7 @@ class _VocabularyFileIds:
     def offsets(self, text: str) -> list[tuple[int, int]]:
         return _piece_offsets(self._processor, text)
 
-    def decode(self, ids: list[list[int]]) -> list[str]:
+    def decode(self, ids: Sequence[Sequence[int]]) -> list[str]:
         texts: list[str] = []
         for sequence in ids:
             pieces = [self._pieces[index] for index in sequence if index not in self._textless_ids]
