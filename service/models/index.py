@@ -87,7 +87,6 @@ def download(location: str, model: IndexedModel, models_dir: Path, on_bytes: OnB
             being downloaded; or the disk has no room for the files that are still missing.
     """
     try:
-        models_dir.mkdir(parents=True, exist_ok=True)
         with _locked(models_dir, model.name):
             return _download(location, model, models_dir, on_bytes)
     except OSError as error:
@@ -100,7 +99,7 @@ def _locked(models_dir: Path, name: str) -> Iterator[None]:
     path = models_dir / f".{name}.lock"
     lock = FileLock(path, timeout=0)
     try:
-        lock.acquire()
+        lock.acquire()  # which makes the folder
     except Timeout as error:
         raise ModelError(f"{name} is being downloaded; try again later") from error
     try:

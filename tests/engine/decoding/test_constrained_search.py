@@ -176,14 +176,16 @@ def test_a_phrase_may_be_inflected_but_not_be_part_of_another_word() -> None:
 
 
 def test_a_phrase_that_is_required_twice_does_not_share_its_words() -> None:
-    progress = Progress.start(Constraints("en", (phrase((A, A), count=2),)))
+    start = Progress.start(Constraints("en", (phrase((A, A), count=2),)))
+    after = partial(Progress.after, continuation="", is_inflected=lambda *_: False)
+    steps = itertools.accumulate((A, A, A, A, B), after, initial=start)
+    assert [one.num_missing for one in steps] == [2, 2, 1, 1, 0, 0]
 
-    counts = []
-    for token in (A, A, A, A, B):
-        progress = progress.after(token, "", lambda *_: False)
-        counts.append(progress.num_missing)
 
-    assert counts == [2, 1, 1, 0, 0]
+def test_no_target_is_shorter_than_its_minimum() -> None:
+    model = ShiftedModel(RandomModel(VOCAB_SIZE, 0, 1.0), {EOS: 20.0})
+    wanted = replace(source(Constraints("en")), limits=TargetLimits(5, 3))
+    assert len(search(model, wanted, 4).ids) == 3
 
 
 def test_a_sentence_that_the_model_would_end_gets_no_phrase_appended() -> None:
