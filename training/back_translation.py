@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from export.compression import read_lines
-from training.corpus import TextPair
+from training.corpus import TextPair, write_pairs
 from training.errors import TrainingError
 from training.exit_status import exit_status
 
@@ -76,14 +76,10 @@ def _lines(path: Path) -> Iterator[str]:
     return (line.rsplit("\t", 1)[-1] for line in read_lines(path, TrainingError))
 
 
-def _write(text: Path, translations: Path, output: Path, *, is_reversed: bool) -> None:
-    kept = 0
-    with output.open("w", encoding="utf8") as file:
-        for pair in usable_pairs(_lines(text), _lines(translations)):
-            columns = (pair.target, pair.source) if is_reversed else (pair.source, pair.target)
-            file.write("\t".join(columns) + "\n")
-            kept += 1
-    print(f"{kept} pairs are usable")  # noqa: T201 -- the command's result
+def _write(given: argparse.Namespace) -> None:
+    pairs = usable_pairs(_lines(given.text), _lines(given.translations))
+    number = write_pairs(given.output, pairs, is_reversed=given.reversed)
+    print(f"{number} pairs are usable")  # noqa: T201 -- the command's result
 
 
 def main() -> int:
@@ -95,12 +91,8 @@ def main() -> int:
     parser.add_argument("translations", type=Path, help="its translations, line by line")
     parser.add_argument("-o", "--output", type=Path, required=True, help="file of `translation⇥text` lines")
     parser.add_argument("--reversed", action="store_true", help="write `text⇥translation` lines instead")
-    arguments = parser.parse_args()
-    return exit_status(
-        lambda: _write(
-            arguments.text, arguments.translations, arguments.output, is_reversed=arguments.reversed
-        )
-    )
+    given = parser.parse_args()
+    return exit_status(lambda: _write(given))
 
 
 if __name__ == "__main__":

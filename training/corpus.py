@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import accumulate, repeat
 from math import isqrt
@@ -89,3 +89,14 @@ def _parse(line: str, where: str, *, is_reversed: bool) -> tuple[TextPair, str]:
     source, target = (normalise_segment(column) for column in columns[-2:])
     tag = columns[0] if len(columns) == COLUMNS_WITH_TAG else ""
     return TextPair(target, source) if is_reversed else TextPair(source, target), tag
+
+
+def write_pairs(path: Path, pairs: Iterable[TextPair], *, is_reversed: bool) -> int:
+    """Write lines that `read_file` reads, and return their number."""
+    number = 0
+    with path.open("w", encoding="utf8") as file:
+        for pair in pairs:
+            columns = (pair.target, pair.source) if is_reversed else (pair.source, pair.target)
+            file.write("\t".join(columns) + "\n")
+            number += 1
+    return number

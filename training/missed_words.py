@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from export.compression import read_lines
-from training.corpus import TextPair, read_file
+from training.corpus import TextPair, read_file, write_pairs
 from training.errors import CorpusError, TrainingError
 from training.exit_status import exit_status
 
@@ -78,12 +78,9 @@ def _write(given: argparse.Namespace) -> None:
     translated = list(read_lines(translations, TrainingError))
     if len(pairs) != len(translated):
         raise CorpusError(f"{path} has {len(pairs)} lines, but {translations} has {len(translated)}")
-    missed = list(missed_pairs(pairs, translated, counts, given.max_per_word))
-    with given.output.open("w", encoding="utf8") as file:
-        for pair in missed:
-            columns = (pair.target, pair.source) if given.reversed else (pair.source, pair.target)
-            file.write("\t".join(columns) + "\n")
-    print(f"{len(missed)} of {len(pairs)} pairs are missed")  # noqa: T201 -- the command's result
+    missed = missed_pairs(pairs, translated, counts, given.max_per_word)
+    number = write_pairs(given.output, missed, is_reversed=given.reversed)
+    print(f"{number} of {len(pairs)} pairs are missed")  # noqa: T201 -- the command's result
 
 
 def main() -> int:
