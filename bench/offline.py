@@ -92,10 +92,7 @@ def summarise(measured: Measured, workload: Workload, least_sentences: int) -> l
 
 
 def quality(
-    engines: Sequence[contenders.Contender],
-    workload: Workload,
-    references: list[str] | None,
-    tokenizer: Path,
+    engines: Sequence[contenders.Contender], workload: Workload, references: list[str] | None, tokenizer: Path
 ) -> list[dict[str, Any]]:
     """Return, per engine and beam, BLEU (with references) and the share of outputs equal to our fp32's."""
     processor = sentencepiece.SentencePieceProcessor(model_file=str(tokenizer))

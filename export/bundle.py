@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
-from dragoman.bundle import file_sha256
+from dragoman.bundle import file_sha256, read_bundle
 from dragoman.contract import DECODER_FILE, ENCODER_FILE, FORMAT_VERSION, INT8, CacheDType
 from dragoman.decoding.options import DecodingOptions
 from dragoman.errors import InputError
@@ -31,6 +31,7 @@ from dragoman.manifest import (
     TokenizerFiles,
 )
 from dragoman.manifest_json import to_json_content
+from dragoman.reading.reading_file import READING_FILE, load_reading
 from export.activation_ranges import Quantisation
 from export.alignment import alignment_problems, default_alignment
 from export.balance import balance_caches, balance_feed_forward, balance_quantisation
@@ -49,6 +50,26 @@ from export.model_weights import (
     weight_problems,
 )
 from export.original import Original, TokenizerSource
+
+
+def write_reading(folder: Path, file: Path) -> None:
+    """Add what a model reads to a bundle that nobody else uses yet, and list it in the manifest.
+
+    Args:
+        folder: folder of the bundle; `staged_folder` replaces one that is in use.
+        file: describes it; may be the bundle's own.
+
+    Raises:
+        BundleError: the file is wrong, or is for other languages.
+    """
+    manifest = read_bundle(folder).manifest
+    load_reading(file, manifest.languages.sources)
+    path = folder / READING_FILE
+    if path != file:
+        path.write_bytes(file.read_bytes())
+    files = {**manifest.files, READING_FILE: FileRecord(file_sha256(path), path.stat().st_size)}
+    write_manifest(folder, replace(manifest, files=dict(sorted(files.items()))))
+
 
 CARD_FILE = "README.md"
 KIND_FIELD, SHAPE_FIELD = "kind", "shape"

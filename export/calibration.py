@@ -92,10 +92,7 @@ def translate_samples(
 
 
 def calibrate(
-    model: ModelWeights,
-    pairs: Sequence[SamplePair],
-    *,
-    advance: Callable[[int], object] = lambda _: None,
+    model: ModelWeights, pairs: Sequence[SamplePair], *, advance: Callable[[int], object] = lambda _: None
 ) -> Quantisation:
     """Measure the activation ranges of a model.
 

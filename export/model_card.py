@@ -1,17 +1,64 @@
 """Model card (README) of a bundle: description, quick start, quality, and origin or training."""
 
+import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dragoman.languages import list_languages
+from dragoman.languages import SourceLanguage, find_language, list_languages
 from dragoman.manifest import Manifest
 from dragoman.shortlist import SHORTLIST_FILE
+from dragoman.types import Pair
 from export.bundle import KIND_FIELD, SHAPE_FIELD
 from export.confidence_fit import ORIGIN_FIELD as CONFIDENCE_FIELD
 from export.markdown import cell, table
-from export.quick_start import quick_start
+from export.samples import BUILT_IN
 from export.shortlist.install import ORIGIN_FIELD as SHORTLIST_FIELD
+
+PLACEHOLDER_SENTENCE = "..."
+"""Placeholder for a sentence in a language without a built-in one."""
+
+
+def quick_start(manifest: Manifest) -> str:
+    """Return Markdown: a shell command and Python that translate a sentence with a bundle in models/."""
+    pair = next(manifest.languages.pairs())
+    sentence = _sentence(pair, manifest.languages.sources)
+    folder = f"models/{manifest.name}"
+    command = f"echo {shlex.quote(sentence)} | dragoman translate --model {shlex.quote(folder)}"
+    names, pair_argument = "Translator", ""
+    if not manifest.languages.is_single_pair:
+        command += f" --source {pair.source} --target {pair.target}"
+        names, pair_argument = (
+            "Pair, Translator",
+            f", pair=Pair({_quoted(pair.source)}, {_quoted(pair.target)})",
+        )
+    return "\n".join(
+        [
+            "```sh",
+            command,
+            "```",
+            "",
+            "```python",
+            f"from dragoman import {names}",
+            "",
+            f"translator = Translator.open({_quoted(folder)})",
+            f"print(translator.translate({_quoted(sentence)}{pair_argument}).text)",
+            "```",
+        ]
+    )
+
+
+def _sentence(pair: Pair, sources: Mapping[str, SourceLanguage]) -> str:
+    for path in sorted(BUILT_IN.glob("*.txt")):
+        if find_language(path.stem, sources) == pair.source:
+            return path.read_text(encoding="utf8").splitlines()[0]
+    return PLACEHOLDER_SENTENCE
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
 
 TRAINING_TOOL = "dragoman training"
 """Name of our training tool in a checkpoint's `origin`."""

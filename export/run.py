@@ -1,7 +1,9 @@
 """Export of a model: read it, write and validate a bundle, move the bundle into place."""
 
 import json
+import math
 import re
+import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -25,18 +27,46 @@ from export.bundle import (
     put_card,
     staged_folder,
     write_bundle,
+    write_reading,
     write_tokenizer,
 )
 from export.calibration import Sample
-from export.disk_space import check_space
 from export.model_card import NO_LIMITS, render_card
+from export.model_config import ModelConfig
+from export.model_weights import SOURCE_TABLE, weight_shapes
 from export.original import Original, RequestedLanguages
-from export.reading import write_reading
 from export.samples import SampleText, choose_texts, generate_text
 from export.shortlist.install import copy_shortlist, write_shortlist
 from export.shortlist.text import evenly_spaced
 from export.sources import found, load_original
 from export.validation import validate_in_fresh_process
+
+BYTES_OF_WEIGHT = {"fp32": 4, "fp16": 2, "int8": 1}
+"""Bytes of a weight, at most."""
+OTHERS_SHARE = 0.1
+"""Share of scales, tokenizers and other files."""
+
+
+def check_space(folder: Path, config: ModelConfig, precision: str) -> None:
+    """Raise ExportError if a bundle does not fit on the disk of `folder`, which need not exist."""
+    needed_bytes = estimated_bytes(config, precision)
+    existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
+    free_bytes = shutil.disk_usage(existing).free
+    if needed_bytes > free_bytes:
+        raise ExportError(
+            f"{folder} needs about {needed_bytes} bytes of disk space, but only {free_bytes} are free; "
+            "free some space, or choose another folder"
+        )
+
+
+def estimated_bytes(config: ModelConfig, precision: str) -> int:
+    """Return the estimated size of a bundle; encoder and decoder each have a table that they share."""
+    shapes = weight_shapes(config)
+    sizes = [math.prod(shape) for shape in shapes.values()]
+    if config.shared_vocab:
+        sizes.append(math.prod(shapes[SOURCE_TABLE]))
+    return int(sum(sizes) * BYTES_OF_WEIGHT[precision] * (1 + OTHERS_SHARE))
+
 
 SCORED_BEAM_SIZE = 4
 MAX_SOURCE_TOKENS = 200

@@ -116,9 +116,5 @@ def learning_rate_factor(step: int, config: OptimisationSettings) -> float:
 
 def _adamw(parameters: Iterable[nn.Parameter], config: OptimisationSettings) -> torch.optim.AdamW:
     return torch.optim.AdamW(
-        parameters,
-        lr=config.learning_rate,
-        betas=(0.9, 0.98),
-        eps=1e-9,
-        weight_decay=config.weight_decay,
+        parameters, lr=config.learning_rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=config.weight_decay
     )

@@ -23,14 +23,7 @@ from bench.clients import (
     run_client,
     translation_request,
 )
-from bench.hostile.attacks import (
-    ALIKE,
-    ATTACKS,
-    GLOSSARY_KIND,
-    MEMORY_KINDS,
-    NUM_ENTRIES,
-    with_key,
-)
+from bench.hostile.attacks import ALIKE, ATTACKS, GLOSSARY_KIND, MEMORY_KINDS, NUM_ENTRIES, with_key
 from bench.hostile.patterns import MULTIPART
 
 LEFT = -1

@@ -7,13 +7,16 @@ server failed.
 
 import asyncio
 import json
+import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import chain
+from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bench.clients import (
     OK,
@@ -27,8 +30,7 @@ from bench.clients import (
     run_client,
 )
 from bench.command import Command, Options, show
-from bench.hostile.attacking import attacking_process
-from bench.hostile.attacks import encode_form
+from bench.hostile.attacks import draw_posts, encode_form
 from bench.hostile.clients import (
     ACCEPTED,
     BEHAVIOURS,
@@ -37,12 +39,59 @@ from bench.hostile.clients import (
     Record,
     Site,
     record_expected,
+    run_hostile_client,
     run_ordinary_client,
 )
 from bench.hostile.patterns import MULTIPART
 from bench.hostile.service import attacked_service
 from bench.provenance import RESULTS
 from bench.workloads import SENTENCES
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+
+NICENESS = 10
+"""Priority of the attack, whose clients would be on another machine."""
+
+
+def attack(pipe: "Connection[Any, Any]", site: Site, kind: str, sentences: list[str], clients: int) -> None:
+    """Send requests of one kind from the first message to the second; reply with their numbers by status."""
+    os.nice(NICENESS)
+    posts = draw_posts(kind, sentences)
+    pipe.send(None)
+    pipe.recv()
+
+    async def run() -> Record:
+        record, clock = Record(), Clock(0.0, float("inf"))
+        running = [
+            asyncio.create_task(run_hostile_client(site, kind, posts, record, clock, number))
+            for number in range(clients)
+        ]
+        await asyncio.to_thread(pipe.recv)
+        for one in running:
+            one.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        return record
+
+    pipe.send(count_statuses(asyncio.run(run()).everything, NAMES))
+
+
+@contextmanager
+def attacking_process(
+    site: Site, kind: str, sentences: list[str], clients: int
+) -> Iterator["Connection[Any, Any]"]:
+    """Start a process that runs `attack`; yield the connection to it when it is ready."""
+    context = get_context("spawn")
+    pipe, inner = context.Pipe()
+    process = context.Process(target=attack, args=(inner, site, kind, sentences, clients), daemon=True)
+    process.start()
+    try:
+        pipe.recv()
+        yield pipe
+    finally:
+        process.terminate()
+        process.join()
+
 
 NUM_TEXTS, JOB_LINES = 50, 5
 PAUSE_S = 0.02

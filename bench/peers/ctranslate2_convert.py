@@ -58,10 +58,7 @@ def search(
     return [tokenizer.convert_tokens_to_ids(result.hypotheses[0][len(forced) :]) for result in results]
 
 
-ACTIONS: Mapping[str, Callable[..., Any]] = {
-    "convert-checkpoint": convert_checkpoint,
-    "search": search,
-}
+ACTIONS: Mapping[str, Callable[..., Any]] = {"convert-checkpoint": convert_checkpoint, "search": search}
 
 if __name__ == "__main__":
     json.dump(ACTIONS[sys.argv[1]](**json.load(sys.stdin)), sys.stdout)

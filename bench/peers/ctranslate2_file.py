@@ -26,10 +26,7 @@ def translate_file(settings: dict[str, Any]) -> None:
                 yield [str(token) for token in [*processor.encode(line.rstrip("\n")), EOS_ID]]
 
     results = translator.translate_iterable(
-        sources(),
-        max_batch_size=32,
-        beam_size=settings["beam_size"],
-        max_input_length=0,
+        sources(), max_batch_size=32, beam_size=settings["beam_size"], max_input_length=0
     )
     with Path(settings["target"]).open("w", encoding="utf8") as target:
         target.writelines(

@@ -10,10 +10,7 @@ from bench.robustness.values import APOSTROPHES, QUOTES, Found, dates, numbers, 
 _TOUCHING = QUOTES + APOSTROPHES
 _ALONE_BEFORE = rf"(?<![^\s(\[<:{_TOUCHING}])"
 _ALONE_AFTER = rf"(?=[)\]>.,;:!?{_TOUCHING}]*(?:[{APOSTROPHES}]s)?(?:\s|$))"
-_CLASSES = (
-    QUOTES,
-    "-\N{EN DASH}\N{EM DASH}",
-)
+_CLASSES = (QUOTES, "-\N{EN DASH}\N{EM DASH}")
 """Signs that are styles of the same sign; position distinguishes apostrophes from quotation marks."""
 _APOSTROPHE_QUOTE = rf"(?<!\w)[{APOSTROPHES}]|[{APOSTROPHES}](?!\w)"
 _EXACT = frozenset({Rule.MARK, Rule.TOKEN})

@@ -222,10 +222,7 @@ class CrossCaches:
         """Return the length of each entry, as inputs of the decoder graph."""
         if self._is_shared:
             return {"source_mask": self._mask[: self.num_entries]}
-        return {
-            "source_ends": self.ends,
-            "source_width": np.array(self.width, np.int32),
-        }
+        return {"source_ends": self.ends, "source_width": np.array(self.width, np.int32)}
 
     def _size(self) -> tuple[int, int]:
         """Return N and T for the sources' lengths: those of the memory if they fit it well."""

@@ -32,10 +32,7 @@ GPU_PRECISION = "fp16"
 
 
 def open_session(
-    bundle: Bundle,
-    file: str,
-    ports: tuple[Sequence[Port], Sequence[Port]],
-    options: SessionOptions,
+    bundle: Bundle, file: str, ports: tuple[Sequence[Port], Sequence[Port]], options: SessionOptions
 ) -> onnxruntime.InferenceSession:
     """Load a graph and check its inputs and outputs against the contract.
 
@@ -146,10 +143,7 @@ def _check_precision(bundle: Bundle, options: SessionOptions) -> None:
         )
         raise BundleError(str(bundle.path), (problem,))
     if options.device_type is not None and manifest.cache_dtype == "int8":
-        raise BundleError(
-            str(bundle.path),
-            ("cache_dtype int8 needs host memory; use the provider cpu",),
-        )
+        raise BundleError(str(bundle.path), ("cache_dtype int8 needs host memory; use the provider cpu",))
 
 
 def _differences(

@@ -4,10 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from dragoman.native.instructions import (
-    Instruction,
-    InstructionKind,
-)
+from dragoman.native.instructions import Instruction, InstructionKind
 
 
 def fuse(instructions: Sequence[Instruction], results: Sequence[str]) -> list[Instruction]:

@@ -6,6 +6,7 @@ from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dragoman.confidence import ConfidenceMap
 from dragoman.manifest import AlignmentHeads
@@ -13,23 +14,38 @@ from dragoman.pipeline.assembly import SegmentOutput
 from dragoman.pipeline.preparation import PreparedText
 from dragoman.pipeline.resolution import ResolvedRequest
 from dragoman.pipeline.segment_input import IdsAround, Input, SegmentInput
-from dragoman.pipeline.word_alignment import link_words
 from dragoman.reading.read_text import RewordedText, find_quote_spaces, without_quote_spaces
 from dragoman.reading.reader import Reader
 from dragoman.text.address import translated_forms
 from dragoman.text.capitals import offsets_in_capitals, to_capitals, with_first_capital, words_at
 from dragoman.text.swiss import offsets_in_swiss, to_swiss
 from dragoman.text.tokenizer import Tokenizer
-from dragoman.text.words import group_into_words
-from dragoman.types import (
-    FinishReason,
-    ForcedDecoding,
-    Hypothesis,
-    Link,
-    SegmentTranslation,
-    Span,
-    Token,
-)
+from dragoman.text.words import Word, group_into_words
+from dragoman.types import FinishReason, ForcedDecoding, Hypothesis, Link, SegmentTranslation, Span, Token
+
+
+def link_words(
+    attention: NDArray[np.float32], source: Sequence[Word], target: Sequence[Word]
+) -> tuple[Link, ...]:
+    """Return a link for each target word, in their order; none where there is no source word.
+
+    Every target word goes with the source word that it attends to most, all pieces of both added up: Garg et
+    al. 2019, "Jointly Learning to Align and Translate with Transformer Models", arXiv:1909.02074, take the
+    maximum by piece. docs/explanation/forced-decoding.md says which attention is used, and how often it is
+    right.
+
+    Args:
+        attention: float32 [target pieces, source pieces]; what a source's own tokens that are no piece of
+            its text attract is left out before.
+        source: words whose pieces are all columns, in order.
+        target: words whose pieces are all rows, in order.
+    """
+    if not source or not target:
+        return ()
+    columns = np.add.reduceat(attention, [word.pieces[0] for word in source], axis=1)
+    best = np.add.reduceat(columns, [word.pieces[0] for word in target]).argmax(axis=1).tolist()
+    return tuple(Link(source[column].span, word.span) for column, word in zip(best, target, strict=True))
+
 
 END_OF_SENTENCE = "</s>"
 """Text of the last token of a target."""
@@ -52,11 +68,7 @@ class Postprocessor:
     """Makes segment outputs from hypotheses. Safe to use from several threads."""
 
     def __init__(
-        self,
-        reader: Reader,
-        target: Tokenizer,
-        alignment: AlignmentHeads,
-        confidence: ConfidenceMap | None,
+        self, reader: Reader, target: Tokenizer, alignment: AlignmentHeads, confidence: ConfidenceMap | None
     ) -> None:
         self._reader = reader
         self._target = target
@@ -110,10 +122,7 @@ class Postprocessor:
         )
 
     def scored(
-        self,
-        texts: tuple[str, str],
-        read: tuple[SegmentInput, RewordedText | None],
-        found: Hypothesis,
+        self, texts: tuple[str, str], read: tuple[SegmentInput, RewordedText | None], found: Hypothesis
     ) -> SegmentTranslation:
         """Return the scores of a given target.
 

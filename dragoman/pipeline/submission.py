@@ -85,13 +85,7 @@ class TextSubmitter:
             InputError: a text without a list cannot be translated.
         """
         prepared = self._engine.preparer.prepare(
-            texts,
-            resolved.pair,
-            first_item,
-            resolved.options,
-            resolved.controls,
-            resolved.term_finder,
-            pause,
+            texts, resolved.pair, first_item, resolved.options, resolved.controls, resolved.term_finder, pause
         )
         request = resolved.request
         requests = SegmentRequests(self._engine, resolved)

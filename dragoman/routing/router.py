@@ -19,13 +19,7 @@ from dragoman.pipeline.engine_request import DEFAULT_DECODING, EngineRequest, re
 from dragoman.reading.reading_file import AS_WRITTEN
 from dragoman.routing.bundle_pool import BundleHandle, BundlePool
 from dragoman.routing.bundle_runner import BundleRunner, PairTranslator
-from dragoman.routing.bundle_scan import (
-    BundleScanner,
-    ReloadReport,
-    VerifyBundle,
-    bundle_folders,
-    compare,
-)
+from dragoman.routing.bundle_scan import BundleScanner, ReloadReport, VerifyBundle, bundle_folders, compare
 from dragoman.routing.options import DEFAULT_ROUTER, DEFAULT_TRANSLATORS, RouterOptions, TranslatorOptions
 from dragoman.routing.pivot_translation import PivotTranslation, request_of_step
 from dragoman.routing.results import RoutedTranslation, single_step_result
@@ -33,11 +27,7 @@ from dragoman.routing.routes import Offer, Route, Routes
 from dragoman.routing.windows import translate_windows
 from dragoman.scheduling.metrics import QueueState, add_queues
 from dragoman.text.alphabet import Spelling
-from dragoman.translator import (
-    DEFAULT_REQUEST,
-    JOB_REQUEST,
-    READ_AHEAD_TEXTS,
-)
+from dragoman.translator import DEFAULT_REQUEST, JOB_REQUEST, READ_AHEAD_TEXTS
 from dragoman.types import SegmentTranslation, Span
 
 FindFolders = Callable[[], Mapping[str, Path]]
@@ -282,8 +272,7 @@ class Router:
         if len(route.steps) > 1:
             pivot = route.steps[0].pair.target
             raise InputError(
-                "target",
-                f"scoring needs a model that translates {route.pair} directly, not through {pivot}",
+                "target", f"scoring needs a model that translates {route.pair} directly, not through {pivot}"
             )
         (step,) = route.steps
         request = request_of_step(request, route, 0)

@@ -16,13 +16,7 @@ import langcodes
 from export.bergamot.binary import has_binary_model
 from export.bergamot.lexicon import is_lexicon
 from export.huggingface.files import read_object
-from export.marian.files import (
-    DECODER_FILE,
-    MarianFiles,
-    join_names,
-    named_files,
-    source_and_target,
-)
+from export.marian.files import DECODER_FILE, MarianFiles, join_names, named_files, source_and_target
 from export.marian.release import ReleaseLanguages, read_languages
 from export.marian.settings import read_options
 from export.marian.vocabulary import SENTENCEPIECE_SUFFIX

@@ -17,13 +17,7 @@ from export.tensors.tensor import TensorFileError
 LAYOUTS: Mapping[str, int] = {"TransformerSpec": 8, "TransformerBase": 8, "TransformerBig": 16}
 """Supported layouts, and the number of heads of files that do not have it."""
 REVISIONS = range(2, 8)
-ACTIVATIONS: Mapping[int, Activation] = {
-    0: "relu",
-    1: "gelu_tanh",
-    2: "swish",
-    3: "gelu",
-    4: "quick_gelu",
-}
+ACTIVATIONS: Mapping[int, Activation] = {0: "relu", 1: "gelu_tanh", 2: "swish", 3: "gelu", 4: "quick_gelu"}
 STACKS = ("encoder", "decoder")
 IGNORED = frozenset(
     {"embeddings_merge", "layernorm_embedding", "scale_alibi"}

@@ -7,25 +7,11 @@ from typing import Any
 from dragoman.bundle import file_sha256
 from dragoman.languages import Languages
 from export.ctranslate2.binary import MODEL_FILE, ModelFile, read_model_file
-from export.ctranslate2.languages import (
-    find_language_tokens,
-    read_languages,
-)
+from export.ctranslate2.languages import find_language_tokens, read_languages
 from export.ctranslate2.layout import Attributes, ModelLayout, left_over_problems, read_layout
-from export.ctranslate2.placement import (
-    MAX_POSITIONS,
-    Tables,
-    place_weights,
-    read_tables,
-    stored_positions,
-)
+from export.ctranslate2.placement import MAX_POSITIONS, Tables, place_weights, read_tables, stored_positions
 from export.ctranslate2.settings import Ct2Settings, read_settings
-from export.ctranslate2.vocabulary import (
-    Ct2Vocabulary,
-    find_tokenizers,
-    make_tokenizers,
-    read_vocabularies,
-)
+from export.ctranslate2.vocabulary import Ct2Vocabulary, find_tokenizers, make_tokenizers, read_vocabularies
 from export.huggingface.vocabularies import LanguageTokens
 from export.huggingface.weights import limit_problems
 from export.model_config import ModelConfig

@@ -115,11 +115,7 @@ def place_weights(
         weights |= _place_positions(file, config)
     else:
         weights[POSITIONS] = float32_table(config)
-    names = {source.theirs for source in sources} | {
-        source_table_name(file),
-        DECODER_TABLE,
-        PROJECTION,
-    }
+    names = {source.theirs for source in sources} | {source_table_name(file), DECODER_TABLE, PROJECTION}
     return weights, names | {PROJECTION_BIAS, *STORED_POSITIONS.values()}
 
 

@@ -11,9 +11,9 @@ from dragoman import contract
 from export.graph.blocks import GraphWriter
 from export.graph.builder import GraphBuilder
 from export.graph.exported_graph import ExportedGraph
-from export.graph.gru import ANNOTATION_STEP, cast, gru_step, split_last
 from export.graph.precision import Precision
 from export.graph.projection import write_logprobs
+from export.graph.recurrence import ANNOTATION_STEP, cast, gru_step, split_last
 from export.model_weights import ModelWeights
 from export.recurrent_weights import CELL, GATES, KEY_STEPS, QUERY, READOUTS, SCORE, START
 

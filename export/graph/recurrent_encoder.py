@@ -13,8 +13,8 @@ from dragoman import contract
 from export.graph.blocks import GraphWriter
 from export.graph.builder import ELEMENT_TYPES, GraphBuilder
 from export.graph.exported_graph import ExportedGraph
-from export.graph.gru import ANNOTATION_STEP, gru_step, split_last
 from export.graph.precision import Precision
+from export.graph.recurrence import ANNOTATION_STEP, gru_step, split_last
 from export.model_weights import SOURCE_TABLE, ModelWeights
 from export.recurrent_weights import DIRECTIONS, KEY
 

@@ -30,13 +30,7 @@ SPACES = (
 
 UNKNOWN = "<unk>"
 FIRST_PIECES = ((UNKNOWN, "UNKNOWN"), ("<s>", "CONTROL"), ("</s>", "CONTROL"))
-BPE_OPTIONS = (
-    "byte_fallback",
-    "ignore_merges",
-    "dropout",
-    "continuing_subword_prefix",
-    "end_of_word_suffix",
-)
+BPE_OPTIONS = ("byte_fallback", "ignore_merges", "dropout", "continuing_subword_prefix", "end_of_word_suffix")
 """Options that SentencePiece does not have, or not in the same form."""
 SPACE_PATTERNS = ({"Regex": " {2,}"}, {"String": "  "})
 PAIR = 2

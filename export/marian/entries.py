@@ -22,13 +22,7 @@ _LONE_KEY = re.compile(rf"\?[ \t]+(?P<key>{_KEY})[ \t]*")
 _LONE_ID = re.compile(r":[ \t]+(?P<id>[0-9]+)[ \t]*")
 _NO_ENTRY = re.compile(r"[ \t]*(#.*)?|---|\.\.\.")
 _ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)")
-_ESCAPED = dict(
-    zip(
-        '0abt\tnvfre "/\\N_LP',
-        '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029',
-        strict=True,
-    )
-)
+_ESCAPED = dict(zip('0abt\tnvfre "/\\N_LP', '\0\a\b\t\t\n\v\f\r\x1b "/\\\x85\xa0\u2028\u2029', strict=True))
 """YAML 1.2, section 5.7: characters after a backslash, and their meanings."""
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dragoman.bundle import file_sha256
-from export.marian.alignment import read_alignment
+from dragoman.manifest import AlignmentHeads
 from export.marian.files import MarianFiles, find_files, is_marian_folder
 from export.marian.languages import find_languages
 from export.marian.model import build_model
@@ -18,6 +18,38 @@ from export.marian.shape import MarianShape, model_options, read_shape
 from export.marian.vocabulary import MarianVocabulary, read_vocabulary
 from export.marian.weights import POSITIONS_ARRAY, precision_problems
 from export.original import ImportRejectedError, Original, RequestedLanguages
+
+LAYER = "transformer-guided-alignment-layer"
+LAST = "last"
+"""Value that Marian writes if no layer was chosen."""
+FIRST_HEAD = 0
+
+
+def read_alignment(
+    options: Mapping[str, Any], decoder_options: Mapping[str, Any], decoder_layers: int
+) -> AlignmentHeads | None:
+    """Return the trained head; None if no option says that one was trained, or the layer does not exist.
+
+    Marian trains the first head of one decoder layer on given alignments, at the step that predicts the token
+    (Chen et al. 2016, "Guided Alignment Training for Topic-Aware Neural Machine Translation",
+    arXiv:1607.01628). The `alignment` option of its decoder returns the same head. A model's own options
+    name the layer even if it was not trained, and do not say whether alignments were given.
+
+    Args:
+        options: options of the model, including those of its training if they were saved.
+        decoder_options: options in decoder.yml.
+        decoder_layers: number of decoder layers of the model.
+    """
+    layer = str(options.get(LAYER) or LAST)
+    requested = (options.get("guided-alignment"), decoder_options.get("alignment"))
+    is_trained = layer != LAST or any(value not in (None, False, "", "none") for value in requested)
+    if not is_trained:
+        return None
+    number = decoder_layers if layer == LAST else int(layer) if layer.isdecimal() else 0
+    if not 1 <= number <= decoder_layers:
+        return None
+    return AlignmentHeads(number - 1, (FIRST_HEAD,), reads_token=False)
+
 
 KIND = "Marian npz"
 NOT_USED = "decoder_options_not_used"

@@ -17,14 +17,7 @@ from export.marian.shape import NORM_EPSILON, MarianShape
 from export.marian.vocabulary import MarianVocabulary
 from export.marian.weights import POSITIONS_ARRAY, convert_weights, find_sources
 from export.model_config import ModelConfig
-from export.model_weights import (
-    OUTPUT_BIAS,
-    OUTPUT_TABLE,
-    SOURCE_TABLE,
-    TARGET_TABLE,
-    Floats,
-    ModelWeights,
-)
+from export.model_weights import OUTPUT_BIAS, OUTPUT_TABLE, SOURCE_TABLE, TARGET_TABLE, Floats, ModelWeights
 from export.tensors.tensor import StoredWeights
 
 MAX_POSITIONS = 512

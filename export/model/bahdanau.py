@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
-from export.model.gru import GruCell, GruDirection
 from export.model.layers import KeyValue
+from export.model.recurrence import GruCell, GruDirection
 from export.model.translation_model import ModelState, TranslationModel
 from export.model_config import ModelConfig
 

@@ -56,10 +56,7 @@ class TokenPairs:
     @classmethod
     def of(cls, pairs: Sequence[tuple[Sequence[int], Sequence[int]]]) -> "TokenPairs":
         """Concatenate pairs of source ids and target ids."""
-        return cls(
-            Sequences.of(source for source, _ in pairs),
-            Sequences.of(target for _, target in pairs),
-        )
+        return cls(Sequences.of(source for source, _ in pairs), Sequences.of(target for _, target in pairs))
 
     def __len__(self) -> int:
         return len(self.sources)

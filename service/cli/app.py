@@ -2,14 +2,40 @@
 
 import os
 import sys
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from service.cli.exit_status import EXIT_FAILED
-from service.cli.lazy_commands import add_lazily
 from service.cli.options import new_command_group
 from service.versions import installed_version
+
+
+def add_lazily(group: typer.Typer, name: str, target: str, description: str) -> None:
+    """Add a command to a group without importing it.
+
+    Args:
+        group: gets the command.
+        name: name of the command.
+        target: module and name of its `Typer` app, such as `service.cli.translate:app`.
+        description: first sentence of its help, for the list of commands.
+    """
+
+    class LazyCommand(TyperCommand):
+        def make_context(
+            self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any
+        ) -> Any:
+            """Parse the arguments as the real command, which the context then runs."""
+            module, _, attribute = target.partition(":")
+            command = typer.main.get_command(getattr(import_module(module), attribute))
+            return command.make_context(info_name, args, parent, **extra)
+
+    @group.command(name, cls=LazyCommand, help=description)
+    def run() -> None:
+        """Never runs: the context belongs to the real command."""
+
 
 COMMANDS = {
     "translate": ("service.cli.translate:app", "Translate a text line by line."),

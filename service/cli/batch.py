@@ -11,7 +11,7 @@ from service.cli import options as cli_options
 from service.cli.lines import STDIN
 from service.formats.review_marks import ReviewMarks
 from service.settings.settings import load_settings
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
 
 EPILOG = """Exit status: 0 all entries are translated; 1 all files are written, but some entries could not be
@@ -64,8 +64,7 @@ def batch(  # noqa: PLR0913 -- the command's options
         typer.Option(help="Column of a table by name or number, or key of JSON lines; may be repeated."),
     ] = None,
     join_lines: Annotated[
-        bool,
-        typer.Option("--join-lines", help="Read the lines of each paragraph of plain text as one text."),
+        bool, typer.Option("--join-lines", help="Read the lines of each paragraph of plain text as one text.")
     ] = False,
     resume: Annotated[
         bool,

@@ -7,7 +7,7 @@ import typer
 
 from dragoman.types import Formality
 from service.formats.review_marks import ReviewMarks
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 
 ModelOption = Annotated[
     str | None,

@@ -17,7 +17,7 @@ from service.cli.lines import open_lines, open_output, write_lines
 from service.cli.terms import TermOptions
 from service.models.engine import open_router
 from service.settings.settings import load_settings
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 from service.translation.options import TranslationOptions
 
 app = cli_options.new_command()

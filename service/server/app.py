@@ -1,7 +1,7 @@
 """The HTTP application: routes, middleware and lifespan."""
 
 import logging
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, nullcontext
 
 import anyio
@@ -13,9 +13,13 @@ from dragoman.routing.router import Router
 from service.accounts.accounts import Accounts
 from service.accounts.database import Database
 from service.accounts.rates import RateLimiter
-from service.api.enabled import enabled_apis
+from service.api.deepl.api import deepl_api
+from service.api.google.api import google_api
 from service.api.languages import english_name
+from service.api.libretranslate.api import libretranslate_api
+from service.api.native.api import native_api
 from service.api.native.health import health_routes
+from service.api.openai.api import openai_api
 from service.api.readiness import Readiness
 from service.api.services import ApiDefinition, Services
 from service.glossaries.glossary_service import GlossaryService
@@ -44,6 +48,22 @@ from service.translation.translation_service import TranslationService
 from service.versions import installed_version
 from service.work.file_work import FileWork
 from service.work.threads import run_in_thread
+
+
+def enabled_apis(services: Services) -> list[ApiDefinition]:
+    """Return the APIs that the settings enable."""
+    names = split_names(services.settings.apis)
+    return [KNOWN[name](services) for name in names if name in KNOWN]
+
+
+KNOWN: Mapping[str, Callable[[Services], ApiDefinition]] = {
+    "native": native_api,
+    "libretranslate": libretranslate_api,
+    "deepl": deepl_api,
+    "google": google_api,
+    "openai": openai_api,
+}
+
 
 DESCRIPTION = """Text in, text out. Every error has one form: a type for programs, a message for people,
 and the fields at fault. The same text gives the same translation, whatever else the server is doing."""

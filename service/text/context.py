@@ -14,7 +14,7 @@ from dragoman.routing.routes import Route
 from dragoman.terms import Terminology
 from dragoman.text.term_index import TermIndex, TermMatch
 from dragoman.types import Pair, Span, Splitting
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 from service.text.searching import never_pause
 
 

@@ -1,7 +1,15 @@
-"""Options for parsing markup, and the error for invalid markup."""
+"""Options for placeholders and markup, and the error for invalid markup."""
 
 from dataclasses import dataclass
 from enum import StrEnum
+
+
+class PlaceholderMode(StrEnum):
+    """Whether placeholders and code are kept intact."""
+
+    AUTO = "auto"
+    OFF = "off"
+    """Texts go to the model as they are."""
 
 
 class MarkupLanguage(StrEnum):

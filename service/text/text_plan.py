@@ -30,8 +30,8 @@ from service.text.joining import (
     unchanged_piece,
 )
 from service.text.marked_text import MarkedText, Shown
-from service.text.modes import PlaceholderMode
 from service.text.objects import find_objects
+from service.text.options import PlaceholderMode
 from service.text.outcome import Check, CheckFailure, TextOrigin, TextOutcome
 from service.text.segment_trial import SegmentCutter, is_right, masked, segments_of
 from service.text.showing import MarkedPart, ShownText, show

@@ -11,7 +11,7 @@ from typing import Self
 from dragoman.decoding.options import DecodingOptions
 from dragoman.terms import Terminology
 from service.formats.review_marks import ReviewMarks
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 
 DEFAULT_DECODING = DecodingOptions()
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from bench.card_curve import CurveError, read_curve
+from bench.card import CurveError, read_curve
 from bench.card_measure import Variant, draw_examples, score_lines, scores_of, variants
 from bench.card_page import examples
 from dragoman.bundle import read_bundle

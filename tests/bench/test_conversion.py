@@ -11,7 +11,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bench.checkpoints import grow_vocabulary
+from bench.models import grow_vocabulary
 from bench.peers.checkpoint import load_pegasus
 from bench.peers.names import check_convertible
 from bench.workloads import forced, make_batches, read_lines, scaled_lengths

@@ -18,11 +18,7 @@ KINDS = {".py": "python", ".toml": "tables", ".txt": "tables", ".tsv": "tables"}
 )
 PRODUCT = ("dragoman", "export", "service", "training")
 PACKAGES = ("bench", *PRODUCT)
-FOLDERS = {
-    "native": (*PACKAGES, "tests"),
-    "python": (*PACKAGES, "requirements", "tests"),
-    "tables": PACKAGES,
-}
+FOLDERS = {"native": (*PACKAGES, "tests"), "python": (*PACKAGES, "requirements", "tests"), "tables": PACKAGES}
 GOALS = (
     ("python", PRODUCT, 48_500),
     ("python", ("tests",), 39_500),

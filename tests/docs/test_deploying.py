@@ -45,9 +45,7 @@ def _tmpfs_bytes(options: str) -> int:
 
 
 @pytest.mark.parametrize(
-    "text",
-    [*GUIDES.values(), DOCKERFILE, COMPOSE],
-    ids=[*GUIDES, "Dockerfile", "compose"],
+    "text", [*GUIDES.values(), DOCKERFILE, COMPOSE], ids=[*GUIDES, "Dockerfile", "compose"]
 )
 def test_every_variable_that_is_shown_is_a_setting(text: str) -> None:
     variables = set(re.findall(rf"\b{ENV_PREFIX}[A-Z_]+\b", text))

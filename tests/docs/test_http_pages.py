@@ -18,13 +18,7 @@ from service.api.native.requests import (
     StreamRequest,
     TranslateRequest,
 )
-from service.api.native.responses import (
-    DetectedOut,
-    ScoreOut,
-    SegmentEvent,
-    TokensEvent,
-    TranslationOut,
-)
+from service.api.native.responses import DetectedOut, ScoreOut, SegmentEvent, TokensEvent, TranslationOut
 from service.http.errors import ErrorBody, ErrorKind
 from tests.paths import ROOT
 from tests.service.openapi.documented import DOCUMENT

@@ -10,7 +10,7 @@ import pytest
 from dragoman import DecodingOptions, EngineRequest, InputError, SegmentTranslation, Translation, Translator
 from dragoman.decoding.options import Sampling
 from dragoman.native.library import best_kernels
-from dragoman.pipeline.word_alignment import link_words
+from dragoman.pipeline.postprocessing import link_words
 from dragoman.scheduling.metrics import EngineMetrics, SegmentRecord
 from dragoman.terms import Term, Terminology
 from dragoman.text.words import Word

@@ -8,10 +8,7 @@ import pytest
 from dragoman.bundle import open_bundle
 from dragoman.native.instructions import NotSupported
 from dragoman.native.model import read_programs
-from tests.engine.test_company import (
-    Engine,
-    test_a_source_gives_the_same_to_the_last_bit_in_any_company,
-)
+from tests.engine.test_company import Engine, test_a_source_gives_the_same_to_the_last_bit_in_any_company
 from tests.imports.parity.random_bundles import BAHDANAU, random_model, write
 
 SHAPE: dict[str, Any] = {**BAHDANAU, "d_model": 64, "source_vocab_size": 360, "target_vocab_size": 360}

@@ -24,11 +24,17 @@ from dragoman import (
     Translator,
     TranslatorClosed,
 )
+from dragoman.bundle import open_bundle
 from dragoman.errors import TranslationCancelled
+from dragoman.loading import open_tokenizers
 from dragoman.pipeline import pacing
 from dragoman.pipeline.pacing import PAUSE_PER_WORK, WORK_S, Pacer
+from dragoman.pipeline.preparation import PreparedText, Preparer
+from dragoman.pipeline.segment_input import SegmentInput
+from dragoman.reading.reader import Reader
 from dragoman.types import Pair
 from tests.engine.conftest import FP32, TIMEOUT_S
+from tests.paths import TINY
 
 GREEDY = DecodingOptions(beam_size=1)
 DOCUMENT = "Guten Morgen! Das ist ein Haus.\n42\nDer Hund schläft. Ja."
@@ -100,9 +106,7 @@ def test_a_callback_that_raises_fails_its_own_text_alone(tiny: Translator, callb
     assert other.result(TIMEOUT_S).text == "Good morning!"
 
 
-def test_unusable_texts_and_options_beyond_the_model_are_rejected_at_once(
-    tiny: Translator,
-) -> None:
+def test_unusable_texts_and_options_beyond_the_model_are_rejected_at_once(tiny: Translator) -> None:
     with pytest.raises(InputError, match="surrogate"):
         tiny.submit("\ud800")
     for field, options in (
@@ -261,3 +265,32 @@ def test_only_large_texts_are_prepared_at_a_pace(
     tiny.submit(text, EngineRequest(GREEDY)).result()
 
     assert bool(pauses_s) is is_paced
+
+
+BUNDLE = TINY / "bundle-fp32"
+
+
+def test_the_distinct_segments_of_all_texts_are_encoded_in_one_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = open_bundle(BUNDLE)
+    tokenizer, _ = open_tokenizers(bundle)
+    preparer = Preparer(bundle.manifest.languages, bundle.manifest.limits, Reader(tokenizer))
+    encode, calls = tokenizer.encode, list[list[str]]()
+
+    def record(segments: list[str]) -> list[list[int]]:
+        calls.append(segments)
+        return encode(segments)
+
+    monkeypatch.setattr(tokenizer, "encode", record)
+
+    first, wrong, last = preparer.prepare(["Ja. Nein.", "\ud800", "Nein."], Pair("de", "en"), 4)
+
+    assert calls == [["Ja.", "Nein."]]
+    assert isinstance(wrong, InputError)
+    assert wrong.item == 5
+    assert isinstance(first, PreparedText)
+    assert isinstance(last, PreparedText)
+    sources = [*first.sources, *last.sources]
+    assert all(isinstance(source, SegmentInput) for source in sources)
+    assert [source.ids for source in sources if isinstance(source, SegmentInput)] == [
+        *preparer.encode(["Ja.", "Nein.", "Nein."], Pair("de", "en"))
+    ]

@@ -14,10 +14,7 @@ from export import huggingface
 from export.bundle import BundleMetadata, ExportError, write_bundle
 from export.calibration import Sample
 from export.original import RequestedLanguages
-from tests.engine.test_company import (
-    Engine,
-    test_a_source_gives_the_same_to_the_last_bit_in_any_company,
-)
+from tests.engine.test_company import Engine, test_a_source_gives_the_same_to_the_last_bit_in_any_company
 from tests.imports.huggingface import make_t5
 
 LIMITS = ModelLimits(60, 70)

@@ -69,10 +69,7 @@ def test_required_translations_are_in_the_translation(to_english: Translator, be
 
 @pytest.mark.parametrize(
     ("sentence", "terminology"),
-    [
-        ("Wir gehen heute ins Kino. Kommst du mit?", TERMS),
-        ("Die Tür ist zu.", Terminology()),
-    ],
+    [("Wir gehen heute ins Kino. Kommst du mit?", TERMS), ("Die Tür ist zu.", Terminology())],
     ids=["without terms", "without terminology"],
 )
 def test_a_text_that_needs_no_terms_is_translated_as_without_terminology(

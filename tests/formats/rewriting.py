@@ -13,8 +13,7 @@ from lxml import etree
 from service.formats.entries import Entry, FileFormat, FileOptions, TargetText
 from service.text.marked_text import MarkedText
 from service.text.outcome import TextOrigin
-from tests.text.markup.marked import noted, outcome, unnoted
-from tests.text.markup.translations import any_translation
+from tests.text.markup.marked import any_translation, noted, outcome, unnoted
 
 OPTIONS = FileOptions("de", "en")
 BILINGUAL = frozenset([".po", ".pot", ".xliff", ".xlf", ".tmx", ".ts", ".xcstrings"])

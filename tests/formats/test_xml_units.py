@@ -11,7 +11,7 @@ from service.formats import xml_units as module
 from service.formats.entries import FileFormatError
 from service.formats.xml_tree import Element, Name
 from service.formats.xml_units import xml_encoder, xml_units
-from tests.text.markup.documents import XML_FRAGMENTS
+from tests.text.markup.marked import XML_FRAGMENTS
 
 UNITS = frozenset([Name("", "b"), Name("", "p"), Name("urn:n", "s")])
 

@@ -19,13 +19,7 @@ from service.jobs.store import JobStore
 from service.translation.source_language import DetectionMode
 from tests.engine.routing.doubles import until
 from tests.service.accounts.conftest import Times, database, times, url
-from tests.service.conftest import (
-    TINY_BUNDLE,
-    double_server,
-    models_dir,
-    ready_client,
-    router_of,
-)
+from tests.service.conftest import TINY_BUNDLE, double_server, models_dir, ready_client, router_of
 from tests.service.conftest import translator as double
 from tests.service.doubles import DoubleTranslator
 from tests.service.keys import Keys

@@ -16,17 +16,7 @@ from service.settings.settings import SettingsError
 from tests.engine.routing.doubles import until
 from tests.formats.pdf_samples import drawn
 from tests.formats.rewriting import OPTIONS, texts
-from tests.jobs.conftest import (
-    ServeJobs,
-    ended,
-    post,
-    problem_of,
-    result_of,
-    run_job,
-    send,
-    used,
-    with_key,
-)
+from tests.jobs.conftest import ServeJobs, ended, post, problem_of, result_of, run_job, send, used, with_key
 from tests.postgres import Postgres
 from tests.service.conftest import fields_of
 from tests.service.doubles import DoubleTranslator

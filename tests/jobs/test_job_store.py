@@ -31,7 +31,7 @@ from service.jobs.job import (
 from service.jobs.store import JobStore
 from service.schema.tables import JOBS
 from service.settings.settings import Settings
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 from service.translation.options import OnFailure, TranslationOptions
 from tests.jobs.conftest import LEASE_S, claimed, end_next, new_job, pass_s
 from tests.service.accounts.conftest import NOON, Times

@@ -25,7 +25,7 @@ from dragoman.routing.pivot_translation import request_of_step
 from dragoman.routing.routes import Offer, Route, Step
 from dragoman.text.segmentation import segment
 from dragoman.types import Pair, Splitting
-from export.reading import write_reading
+from export.bundle import write_reading
 from tests.paths import ROOT, TINY
 from tests.reading.bundled import FOLDERS
 

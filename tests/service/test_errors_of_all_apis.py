@@ -231,11 +231,7 @@ def test_a_server_that_does_not_detect_says_so(serve: Serve) -> None:
         (NATIVE, 404, ["GET /unknown", "POST /v1/translate/nothing"]),
         (NATIVE, 405, ["GET /v1/translate", "DELETE /v1/models"]),
         (LIBRETRANSLATE, 403, ["POST /suggest"]),
-        (
-            LIBRETRANSLATE,
-            404,
-            ["POST /translate/x", "GET /languages/en", "GET /download_file/nothing.txt"],
-        ),
+        (LIBRETRANSLATE, 404, ["POST /translate/x", "GET /languages/en", "GET /download_file/nothing.txt"]),
         (LIBRETRANSLATE, 405, ["GET /translate", "GET /detect", "POST /languages", "GET /suggest"]),
         (DEEPL, 404, ["GET /v2", "GET /v2/nothing"]),
         (DEEPL, 405, ["PUT /v2/translate", "GET /v2/document"]),

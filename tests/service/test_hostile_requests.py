@@ -45,11 +45,7 @@ def test_attacks_get_no_errors_of_the_server(engine_client: httpx.Client, kind: 
     ("unknown", "field", "problem"),
     [
         ({"x" * 100_000: 1}, "x", "is not known; known are text, "),
-        (
-            {f"x{number}": 1 for number in range(50_000)},
-            "body",
-            "an object has 50001 fields, more than 100",
-        ),
+        ({f"x{number}": 1 for number in range(50_000)}, "body", "an object has 50001 fields, more than 100"),
     ],
     ids=["long", "many"],
 )

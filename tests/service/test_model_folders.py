@@ -208,11 +208,7 @@ def test_two_models_of_one_name_are_rejected(several: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("folder", "model", "problem"),
     [
-        (
-            "several",
-            "a,c",
-            r"bundle c: neither a folder nor .*: a, b; `dragoman import SOURCE-TARGET`",
-        ),
+        ("several", "a,c", r"bundle c: neither a folder nor .*: a, b; `dragoman import SOURCE-TARGET`"),
         ("several", ",", r"^model: ',' names no bundle$"),
         ("absent", None, r"^models_dir: folder .* not found"),
         ("several/a", None, "it contains no bundle"),

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from fastapi import APIRouter
+from starlette.routing import Match
 
+from service.http.api_router import ApiRouter
 from tests.engine.routing.doubles import TIMEOUT_S, until
 from tests.jobs.conftest import ServeJobs, double, keys, run_job, send, serve_double
 from tests.service.conftest import ALL_APIS, double_server, engine_server
@@ -147,3 +150,18 @@ def test_the_page_of_the_routes_has_no_address_at_which_its_links_would_break(
 
 def test_head_where_there_is_no_get_is_not_allowed(serve_double: ServeJobs) -> None:
     assert serve_double().head("/v1/translate").status_code == 405
+
+
+def test_routes_are_compared_only_with_paths_whose_first_part_one_of_them_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part, routes = APIRouter(), ApiRouter(prefix="/v1")
+    part.add_api_route("/deep/{name}", lambda: None)
+    routes.include_router(part)
+    monkeypatch.setattr(APIRouter, "matches", lambda _, scope: (Match.FULL, scope))
+
+    found = [
+        path for path in ("/v1/deep/a", "/v1", "/v10/deep/a", "/", "") if routes.matches({"path": path})[1]
+    ]
+
+    assert found == ["/v1/deep/a", "/v1"]

@@ -243,10 +243,7 @@ def test_the_texts_of_a_client_are_prepared_one_request_at_a_time(translations: 
 @pytest.mark.anyio
 @pytest.mark.parametrize(
     "texts",
-    [
-        ("a" * (translation_service.BRIEF_CHARACTERS + 1),),
-        ("a",) * (translation_service.BRIEF_TEXTS + 1),
-    ],
+    [("a" * (translation_service.BRIEF_CHARACTERS + 1),), ("a",) * (translation_service.BRIEF_TEXTS + 1)],
 )
 async def test_a_long_request_is_planned_off_the_event_loop(
     translations: TranslationService, texts: tuple[str, ...]

@@ -9,13 +9,7 @@ import pytest
 
 from dragoman import BundleError, DragomanError, KernelsError
 from tests.engine.routing.doubles import TIMEOUT_S, DoubleBundles, replace_bundle, until, write_bundle
-from tests.service.conftest import (
-    SIZE_BYTES,
-    Serve,
-    fields_of,
-    rejection,
-    translate,
-)
+from tests.service.conftest import SIZE_BYTES, Serve, fields_of, rejection, translate
 
 URL = "/v1/translate"
 DE_EN, EN_FR, DE_FR = (

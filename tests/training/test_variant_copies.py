@@ -1,13 +1,24 @@
-"""The copies of pairs: how many, in which order, and always the same ones."""
+"""The copies of pairs: how many, in which order, always the same; and how they are shown."""
 
 import itertools
 from collections.abc import Callable
 
 import pytest
 
-from tests.training.conftest import ENGLISH_TO_GERMAN, GERMAN_TO_ENGLISH, copies_of, corpus_of
+from tests.imports.export.conftest import RunMain
+from tests.training.conftest import (
+    ENGLISH_TO_GERMAN,
+    GERMAN_TO_ENGLISH,
+    MADE,
+    Recipe,
+    WriteRecipe,
+    change,
+    copies_of,
+    corpus_of,
+)
 from training.config import Variants
 from training.corpus import TextPair
+from training.show_variants import main
 from training.variants.copies import add_variants, copied
 from training.variants.inserts import Languages
 
@@ -132,3 +143,31 @@ def test_single_words_are_repeated_some_without_final_marks() -> None:
     assert {pair.source for pair, _, _ in copies} == {"Willkommen!"}
     assert len(copies) == 40
     assert {copy for _, _, copy in copies} == {pairs[0], TextPair("Willkommen", "Welcome")}
+
+
+def test_the_command_counts_and_shows_copies(
+    recipe: Recipe, write_recipe: WriteRecipe, run_main: RunMain
+) -> None:
+    change(recipe, {"data.corpora.0.variants": {"upper": 0.999999999}})
+    recipe["data"]["corpora"] += [MADE]
+
+    done = run_main(main, write_recipe(recipe), "--pairs", "20", "--examples", "2")
+
+    lines = done.output.splitlines()
+    assert done.status == 0
+    assert lines[0] == "tiny, de-en: 20 pairs, 20 copies (100.0%)"
+    assert lines[4] == "  upper: 20 (100.0%)"
+    assert lines[5] == "    DER HUND SCHLÄFT IM GARTEN.\tTHE DOG SLEEPS IN THE GARDEN."
+    assert lines[7] == "made, de-en: 20 pairs, 0 copies (0.0%)"
+    assert len(lines) == 7 + 4
+
+
+def test_an_invalid_recipe_gives_one_message_and_status_2(
+    recipe: Recipe, write_recipe: WriteRecipe, run_main: RunMain
+) -> None:
+    change(recipe, {"data.corpora.0.variants": {"uper": 0.1}})
+
+    done = run_main(main, write_recipe(recipe))
+
+    assert done.status == 2
+    assert "data.corpora.0.variants.uper: unknown key" in done.errors

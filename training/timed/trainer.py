@@ -6,7 +6,7 @@ import multiprocessing
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from export.checkpoint import load_checkpoint, load_weights, save_weights
-from export.model import model_class
+from export.checkpoint import load_checkpoint, load_weights, save_weights, untied_weights
+from export.model import TranslationModel, model_class
 from export.model_config import ModelConfig
 from export.positions import position_table
 from training.config import Direction, TrainingConfig
@@ -25,11 +25,44 @@ from training.prepare import WeightedCorpus, corpus_path
 from training.run import run_record
 from training.timed.device_batches import BatchLimits, DeviceBatch, DeviceBatches
 from training.timed.forward import ForwardPass, check_supported
-from training.timed.growth import grow_encoder
 from training.timed.stacked_muon import StackedMuon
 from training.timed.stacked_weights import StackedWeights
 from training.token_corpus import TokenCorpus
 from training.vocabulary import copy_vocabularies
+
+OUTPUT_MAPS = ("self_attention.output.", "feed_forward.outer.")
+"""The last maps of a layer's two residual branches."""
+
+
+def grow_encoder(model: TranslationModel, encoder_layers: int, dropout: float) -> TranslationModel:
+    """Return a model whose added encoder layers change nothing at first.
+
+    Each layer is followed by copies of it whose output maps are zero (as in Chen et al. 2015, Net2Net,
+    arXiv:1511.05641, and Gong et al. 2019, progressive stacking).
+
+    Args:
+        model: pre-norm Transformer.
+        encoder_layers: layers of the result, at least those of the model.
+        dropout: dropout of the result.
+    """
+    num_old = model.config.encoder_layers
+    config = replace(model.config, encoder_layers=encoder_layers, dropout=dropout)
+    weights = untied_weights(model)
+    grown = {name: weight for name, weight in weights.items() if not name.startswith("encoder.")}
+    origins = [index * num_old // encoder_layers for index in range(encoder_layers)]
+    for index, origin in enumerate(origins):
+        is_copy = index > 0 and origins[index - 1] == origin
+        prefix = f"encoder.{origin}."
+        for name, weight in weights.items():
+            if name.startswith(prefix):
+                part = name.removeprefix(prefix)
+                is_zero = is_copy and part.startswith(OUTPUT_MAPS)
+                new = torch.zeros_like(weight) if is_zero else weight.clone()
+                grown[f"encoder.{index}.{part}"] = new
+    result = model_class(config)(config)
+    load_weights(result, grown, "the grown model")
+    return result
+
 
 log = logging.getLogger(__name__)
 

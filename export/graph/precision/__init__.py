@@ -1,8 +1,7 @@
 """Precisions in which a graph can be written: how weights and activations are stored and multiplied."""
 
 from export.activation_ranges import Quantisation
-from export.graph.precision.float16 import Float16
-from export.graph.precision.float32 import Float32
+from export.graph.precision.float32 import Float16, Float32
 from export.graph.precision.int8 import Int8, quantise_channels
 from export.graph.precision.protocol import LinearLayer, OutputProjection, Precision, Weights
 

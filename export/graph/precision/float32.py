@@ -1,9 +1,10 @@
-"""float32 graphs: weights as they were trained."""
+"""Graphs in float32, with weights as they were trained, and in float16."""
 
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from onnx import TensorProto
 
 from dragoman.contract import CacheDType
 from export.graph.builder import GraphBuilder
@@ -65,3 +66,18 @@ class Float32:
 
     def _weight(self, graph: GraphBuilder, name: str, weight: Weights) -> str:
         return graph.weight(name, weight.astype(self.real, copy=False))
+
+
+class Float16(Float32):
+    """Weights, activations and caches in float16; log-probabilities in float32.
+
+    onnxruntime's CPU provider runs it too, by casting to float32 and back around most operators.
+    """
+
+    name = "fp16"
+    cache_dtype: CacheDType = "float16"
+    real: type[np.floating[Any]] = np.float16
+
+    def output(self, graph: GraphBuilder, value: str, output: OutputProjection, tokens: range) -> str:
+        logits = super().output(graph, value, output, tokens)
+        return graph.op("Cast", logits, to=TensorProto.FLOAT)

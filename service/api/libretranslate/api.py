@@ -1,19 +1,19 @@
 """Definition of LibreTranslate's API: its routes for texts, CORS headers and specification."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fastapi import APIRouter, Request
 from fastapi.openapi.utils import get_openapi
 from starlette.responses import Response
 
+from dragoman.routing.routes import Routes
 from dragoman.types import Pair as LanguagePair
 from service.accounts.keys import Scope
 from service.api.catalogue import CatalogueCache, catalogue
 from service.api.languages import RoutesCache
 from service.api.libretranslate import errors, responses, schemas
-from service.api.libretranslate.detection import detect_source, detect_together
-from service.api.libretranslate.errors import PATHS, TRANSLATE_FILE, error_form
+from service.api.libretranslate.errors import PATHS, TRANSLATE_FILE, error_form, rejected
 from service.api.libretranslate.files import add_file_routes
 from service.api.libretranslate.requests import find_pair, read_texts, translation_request
 from service.api.libretranslate.responses import errors_of
@@ -25,10 +25,58 @@ from service.http.errors import ErrorKind, SafeJSONResponse
 from service.http.openapi import MODEL_ERRORS, describe_route, operation_ids, request_of
 from service.memories.errors import MemoryInvalid
 from service.memories.pairs import SegmentPair
-from service.translation.detection import detectable
-from service.translation.request import AUTO, TranslationResult
+from service.translation.detection import NOTHING, detect, detectable
+from service.translation.request import AUTO, UNDETERMINED, DetectedSource, TranslationResult
 from service.versions import installed_version
 from service.work.threads import run_in_thread
+
+MAX_LANGUAGES = 3
+"""Maximum number of languages reported for one text."""
+MIN_CHARACTERS_OF_SEVERAL = 20
+"""Length from which more than one language of a text is reported."""
+MIN_CONFIDENCE = 0.1
+"""Minimum confidence of all languages of a text but the most likely."""
+
+
+def detect_together(texts: Sequence[str], among: Sequence[str]) -> list[DetectedSource]:
+    """Return the languages of texts as one list, the most likely first.
+
+    A language's confidence is the average over the texts that may be in it, and longer texts count for more
+    in the order. `und` alone if no text has a language.
+    """
+    found: dict[str, list[tuple[float, int]]] = {}
+    for text in texts:
+        for likely in _likely_languages(text, among):
+            found.setdefault(likely.language, []).append((likely.confidence, len(text)))
+    weighed = [
+        (sum(confidences) / len(confidences), sum(sizes), language)
+        for language, of_language in found.items()
+        for confidences, sizes in [tuple(zip(*of_language, strict=True))]
+    ]
+    weighed.sort(key=lambda one: one[0] * one[1], reverse=True)
+    return [DetectedSource(language, confidence) for confidence, _, language in weighed] or [NOTHING]
+
+
+def detect_source(text: str, target: str, routes: Routes) -> str:
+    """Return the language of a text among those that are translated into the target.
+
+    Raises:
+        ApiError: it cannot be detected.
+    """
+    found = detect(text, detectable(routes.sources_of(target, None)))[0].language
+    if found == UNDETERMINED:
+        raise rejected("the language of q cannot be detected; name it as source")
+    return found
+
+
+def _likely_languages(text: str, among: Sequence[str]) -> list[DetectedSource]:
+    best, *others = detect(text, among)
+    if best.language == UNDETERMINED:
+        return []
+    if len(text) < MIN_CHARACTERS_OF_SEVERAL:
+        return [best]
+    return [best, *(other for other in others if other.confidence >= MIN_CONFIDENCE)][:MAX_LANGUAGES]
+
 
 CORS: Mapping[str, str] = {
     "Access-Control-Allow-Origin": "*",

@@ -17,7 +17,7 @@ from service.glossaries.terminology import MAX_TERMS
 from service.http.openapi import DocumentedModel, examples
 from service.http.validation import Texts, listed
 from service.settings.groups import MAX_TEXTS
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 from service.translation.memory import MAX_THRESHOLD, MemoryUse
 from service.translation.options import TranslationOptions
 from service.translation.request import TranslationRequest

@@ -66,9 +66,7 @@ def test_requests_longer_than_the_drain_time_are_still_answered(start_server: St
     assert server.process.wait(TIMEOUT_S) == 0
 
 
-def test_two_servers_share_a_port_and_one_continues_when_the_other_stops(
-    start_server: StartServer,
-) -> None:
+def test_two_servers_share_a_port_and_one_continues_when_the_other_stops(start_server: StartServer) -> None:
     first = start_server(reuse_port=True, drain_s=0.1)
     second = start_server(reuse_port=True, drain_s=0.1, port=first.port)
 

@@ -151,11 +151,7 @@ def test_limits_beyond_the_models_positions_and_unsupported_defaults_are_rejecte
     ("model", "options", "problem"),
     [
         (CHECKPOINT, ("--max-source-tokens", "100"), "exceed the model's 64 positions"),
-        (
-            CHECKPOINT,
-            ("--precision", "fp16", "--shortlist-of", TINY),
-            "needs --precision int8, not fp16",
-        ),
+        (CHECKPOINT, ("--precision", "fp16", "--shortlist-of", TINY), "needs --precision int8, not fp16"),
         (TINY, (), f"{TINY}: contains no supported model; supported are"),
     ],
 )

@@ -101,8 +101,7 @@ def test_all_modules_import_without_names_that_only_some_platforms_have() -> Non
 
 
 @pytest.mark.parametrize(
-    ("missing", "extra"),
-    [("onnx", "export"), ("pyarrow", "parquet"), ("pypdfium2", "pdf"), ("ray", "ray")],
+    ("missing", "extra"), [("onnx", "export"), ("pyarrow", "parquet"), ("pypdfium2", "pdf"), ("ray", "ray")]
 )
 def test_a_command_without_its_extra_says_in_one_line_what_to_install(
     ended: dict[str, tuple[int, str]], missing: str, extra: str

@@ -1,12 +1,14 @@
-"""DeepL's client for Node.js."""
+"""What Node.js runs: DeepL's client, and the build of the web page."""
 
 import os
 import subprocess
 from pathlib import Path
 
+from service.page.routes import STATIC
 from tests.commands.browser.servers import COMMAND, Server
 from tests.paths import ROOT
 from tests.service.page.node import TIMEOUT_S, install
+from tests.service.page.test_page import BUILD, WEB, contents
 
 SOURCES = Path(__file__).parent / "node"
 
@@ -24,3 +26,12 @@ def test_all_that_the_client_does_with_glossaries_works(tmp_path: Path) -> None:
     finally:
         server.kill()
     assert finished.returncode == 0, finished.stdout
+
+
+def test_a_build_gives_the_files_that_are_stored(tmp_path: Path) -> None:
+    web = install(WEB, tmp_path / "web")
+
+    subprocess.run(["npm", "run", "check"], cwd=web, check=True, capture_output=True)  # noqa: S607 -- the same
+    subprocess.run(["node", "build.mjs", str(tmp_path / "static")], cwd=web, check=True)  # noqa: S607 -- the same
+
+    assert contents(tmp_path / "static") == contents(STATIC), BUILD

@@ -16,7 +16,7 @@ from schemathesis.specs.openapi.definitions import OPENAPI_31
 
 from tests.examples import FEW, FEWEST
 from tests.service.openapi.documented import DOCUMENT
-from tests.service.openapi.test_conformance import address
+from tests.service.openapi.test_document import address
 
 __all__ = ["address"]
 

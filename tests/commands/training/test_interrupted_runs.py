@@ -18,7 +18,7 @@ from typing_extensions import override
 
 from tests.paths import ROOT
 from tests.training.conftest import Pairs, Recipe, WriteRecipe, make_recipe
-from tests.training.test_prepare import prepared
+from tests.training.test_run_records import prepared
 from tests.training.test_training_run import events, scores, train_in_process, weights, without_clock
 from training.config import TrainingConfig
 from training.errors import TrainingStopped, WorkerLostError

@@ -25,9 +25,9 @@ from training.timed import device_batches
 from training.timed.__main__ import main
 from training.timed.device_batches import BatchLimits, DeviceBatches
 from training.timed.forward import ForwardPass, UnsupportedShapeError, check_supported
-from training.timed.growth import grow_encoder
 from training.timed.stacked_muon import StackedMuon
 from training.timed.stacked_weights import StackedWeights
+from training.timed.trainer import grow_encoder
 
 CPU = torch.device("cpu")
 CONFIG = ModelConfig(40, 40, encoder_layers=2, decoder_layers=2, d_model=16, heads=2, ffn=32, dropout=0.0)

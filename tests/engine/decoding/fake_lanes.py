@@ -73,10 +73,7 @@ def search_as_they_arrive(
 def facts(hypotheses: list[Hypothesis]) -> list[tuple[object, ...]]:
     """All that hypotheses say; their readings alone are equal by identity only."""
     return [
-        (
-            one._replace(reading=None),
-            one.reading and (one.reading.logprobs, one.reading.attention.tolist()),
-        )
+        (one._replace(reading=None), one.reading and (one.reading.logprobs, one.reading.attention.tolist()))
         for one in hypotheses
     ]
 

@@ -22,11 +22,7 @@ def open_native(
 
 
 def native_logprobs_by_steps(
-    folder: Path,
-    sources: list[list[int]],
-    targets: Ids,
-    vocab_size: int,
-    cache: WeightsCache | None = None,
+    folder: Path, sources: list[list[int]], targets: Ids, vocab_size: int, cache: WeightsCache | None = None
 ) -> Logprobs:
     """The kernels' log-probabilities of every token, [R, T, V]."""
     model, encoder = open_native(folder, cache=cache)

@@ -306,10 +306,7 @@ class DoubleTranslator:
         if "wait" in text:
             self.is_waiting.set()
             assert self.released.wait(TIMEOUT_S)
-        reason = next(
-            (reason for word, reason in REASONS.items() if word in text),
-            FinishReason.STOP,
-        )
+        reason = next((reason for word, reason in REASONS.items() if word in text), FinishReason.STOP)
         score = self.usual_score if options.return_scores else None
         lines = text.split("\n")
         targets = [line and f"{line}|{self.manifest.name}" for line in lines]

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from dragoman.errors import BundleError, DeadlineExceeded, MemoryBudgetExceeded
 from dragoman.routing.bundle_pool import BundleHandle, _deliver, _Waiter
 from dragoman.routing.pool_entries import PoolEntry, choose_leaving
+from tests.engine.routing.conftest import SIZES, PoolMaker, get, in_seconds, until_leaving, use
 from tests.engine.routing.doubles import TIMEOUT_S, DoubleTranslator, until
-from tests.engine.routing.pools import SIZES, PoolMaker, get, in_seconds, until_leaving, use
 
 
 def test_a_bundle_is_opened_on_first_use_and_stays(pool_maker: PoolMaker) -> None:

@@ -8,8 +8,8 @@ import pytest
 from dragoman.bundle import read_bundle
 from dragoman.errors import BundleError, MemoryBudgetExceeded, TranslatorClosed
 from dragoman.routing.bundle_pool import BundlePool
+from tests.engine.routing.conftest import PoolMaker, get, in_seconds, size_of, use
 from tests.engine.routing.doubles import TIMEOUT_S, DoubleTranslator, until, write_bundle
-from tests.engine.routing.pools import PoolMaker, get, in_seconds, size_of, use
 
 
 def test_a_failure_to_open_reaches_all_waiting_callers_and_is_not_repeated_until_the_next_scan(

@@ -21,14 +21,7 @@ from export.shortlist.install import write_shortlist
 from export.sources import load_original
 from tests.imports.bergamot.integer_reference import IntegerReference, find_ranges
 from tests.imports.bergamot.student_files import write_student
-from tests.imports.marian.written import (
-    MARIANS_OWN_IDS,
-    Arrays,
-    Options,
-    Variant,
-    arrays_of,
-    options_of,
-)
+from tests.imports.marian.written import MARIANS_OWN_IDS, Arrays, Options, Variant, arrays_of, options_of
 from tests.pieces import real_text, train_sentencepiece
 
 BERGAMOT_PYTHON = Path(".venv-bench") / "bergamot" / "bin" / "python"

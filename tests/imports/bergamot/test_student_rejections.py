@@ -87,10 +87,7 @@ SHAPES = NAMES + 8
         (one_item(content=bytes(8) + struct.pack("<f", float("nan"))), "a_W has the multiplier nan"),
         (one_item(shape=(8,)), "a_W of shape [8] is intgemm8; only tables and the matrices of linear"),
         (one_item(name="a_b"), "a_b of shape [2, 4] is intgemm8; only tables and the matrices of linear"),
-        (
-            one_item(name="decoder_ff_logit_out_Wt"),
-            "decoder_ff_logit_out_Wt is intgemm8; only an output",
-        ),
+        (one_item(name="decoder_ff_logit_out_Wt"), "decoder_ff_logit_out_Wt is intgemm8; only an output"),
     ],
 )
 def test_a_damaged_index_or_weight_is_rejected_by_item(content: bytes, expected: str, tmp_path: Path) -> None:

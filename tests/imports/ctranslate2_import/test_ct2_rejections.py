@@ -192,10 +192,7 @@ def _with_tokenizers(*names: str) -> Write:
             _with("target_vocabulary.json", json.dumps([*SPECIAL, *("#" * n for n in range(1, 141))])),
             "target.spm has no piece of target_vocabulary.json",
         ),
-        (
-            _with_tokenizers(),
-            "has no SentencePiece model; put one there as sentencepiece.model",
-        ),
+        (_with_tokenizers(), "has no SentencePiece model; put one there as sentencepiece.model"),
         (
             _with_tokenizers("second.model", "sentencepiece.model"),
             "second.model, sentencepiece.model are all SentencePiece models; put one there as",

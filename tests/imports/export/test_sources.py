@@ -1,20 +1,28 @@
-"""Where models come from: what is found, what is rejected, and with which message."""
+"""Where models come from: what is found and rejected, and exports that do not fit on the disk."""
 
 import re
 import shutil
 import zipfile
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 import sentencepiece
+from hypothesis import given
+from hypothesis import strategies as st
 
 from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.types import Pair
+from export.bundle import ExportError
+from export.calibration import BATCH_SOURCES, BATCH_TOKENS, batches
+from export.model_config import ModelConfig
 from export.original import ImportRejectedError, RequestedLanguages
+from export.run import ExportOptions, check_space, estimated_bytes, export_model
 from export.samples import choose_texts, generate_text
 from export.sources import found, load_original
-from tests.imports.export.conftest import CHECKPOINT
+from tests.imports.export.conftest import CHECKPOINT, tiny_original
 from tests.imports.export.rejections import ANY, message_of, problems_of, rejection_of
+from tests.paths import TINY
 
 
 def languages(sources: str, targets: str) -> Languages:
@@ -107,3 +115,58 @@ def test_generated_text_is_the_same_every_time_and_made_of_the_vocabularys_piece
     assert not any(processor.unk_id() in ids for ids in encoded)
     spelt = [piece for piece in range(processor.vocab_size()) if not processor.is_byte(piece)]
     assert len(set().union(*encoded)) > 0.9 * len(spelt)
+
+
+def bundle_bytes(name: str) -> int:
+    return sum(path.stat().st_size for path in (TINY / name).iterdir())
+
+
+def config() -> ModelConfig:
+    return tiny_original().model.config
+
+
+def test_the_estimate_is_near_the_size_of_a_bundle() -> None:
+    assert 0.5 < estimated_bytes(config(), "fp32") / bundle_bytes("bundle-fp32") < 1.5
+
+
+def test_a_full_disk_is_named_with_needed_and_free_bytes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needed = estimated_bytes(config(), "int8")
+    free = [needed]
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(free[0], 0, free[0]))
+    check_space(tmp_path / "new" / "de-en", config(), "int8")
+
+    free[0] -= 1
+
+    message = f"de-en needs about {needed} bytes of disk space, but only {needed - 1} are free"
+    with pytest.raises(ExportError, match=message):
+        check_space(tmp_path / "new" / "de-en", config(), "int8")
+
+
+def test_nothing_is_written_to_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
+
+    with pytest.raises(ExportError):
+        export_model(ExportOptions(str(CHECKPOINT), tmp_path / "new" / "de-en"), print)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.lists(st.integers(1, 2 * BATCH_TOKENS)))
+def test_batches_are_all_items_in_order_within_the_limits(lengths: list[int]) -> None:
+    found = [list(batch) for batch in batches(lengths, lambda length: length)]
+
+    assert [length for batch in found for length in batch] == lengths
+    for batch in found:
+        assert 1 <= len(batch) <= BATCH_SOURCES
+        assert len(batch) == 1 or len(batch) * max(batch) <= BATCH_TOKENS
+
+
+@given(st.lists(st.integers(1, BATCH_TOKENS), min_size=2).map(sorted))
+def test_a_batch_ends_only_where_the_next_item_would_exceed_a_limit(lengths: list[int]) -> None:
+    found = [list(batch) for batch in batches(lengths, lambda length: length)]
+
+    for batch, following in pairwise(found):
+        grown = [*batch, following[0]]
+        assert len(grown) > BATCH_SOURCES or len(grown) * max(grown) > BATCH_TOKENS

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from export import huggingface
+from export.original import ImportRejectedError, Original, RequestedLanguages
 from tests.imports.huggingface.make_models import write_marian, write_mbart, write_nllb
 from tests.made_once import make_once
 
@@ -37,3 +39,18 @@ def copy_of(tmp_path: Path) -> Callable[[Path], Path]:
 def folder(marian_folder: Path, copy_of: Callable[[Path], Path]) -> Path:
     """A Marian folder whose files a test may change."""
     return copy_of(marian_folder)
+
+
+Codes = tuple[str, ...]
+
+
+def load(folder: Path, sources: Codes = (), targets: Codes = ()) -> Original:
+    return huggingface.load(folder, RequestedLanguages(sources, targets))
+
+
+def problems_of(folder: Path, sources: Codes = (), targets: Codes = ()) -> tuple[str, ...]:
+    """Why a folder is rejected."""
+    with pytest.raises(ImportRejectedError) as caught:
+        load(folder, sources, targets)
+    assert caught.value.origin == str(folder)
+    return caught.value.problems

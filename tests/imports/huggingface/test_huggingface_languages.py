@@ -9,7 +9,7 @@ from dragoman.languages import Languages, SourceLanguage, TargetLanguage
 from dragoman.types import Pair
 from export.huggingface.codes import M2M_100, MBART_25, MBART_50, NLLB_200
 from export.huggingface.languages import tag_languages, to_bcp47
-from tests.imports.huggingface.loading import load, problems_of
+from tests.imports.huggingface.conftest import load, problems_of
 from tests.imports.huggingface.make_models import edit_json, write_m2m, write_marian, write_mbart, write_nllb
 
 Copy = Callable[[Path], Path]

@@ -12,7 +12,7 @@ from transformers import PreTrainedModel
 
 from export.model import Transformer
 from export.original import Original
-from tests.imports.huggingface.loading import load
+from tests.imports.huggingface.conftest import load
 from tests.imports.huggingface.make_models import write_m2m, write_marian, write_mbart, write_nllb
 from tests.imports.huggingface.make_t5 import GATED, MADLAD, MADLAD_TAGS, UL2, write_t5
 

@@ -13,7 +13,7 @@ import sentencepiece
 
 from export.huggingface.fast import read_fast
 from export.huggingface.sentencepiece_rebuild import SPACES, rebuild_model
-from tests.imports.huggingface.loading import load, problems_of
+from tests.imports.huggingface.conftest import load, problems_of
 from tests.imports.huggingface.make_models import edit_json, english, german, write_mbart, write_nllb
 from tests.imports.huggingface.make_t5 import MODEL as T5_MODEL
 from tests.imports.huggingface.make_t5 import original_tokenizer, write_t5

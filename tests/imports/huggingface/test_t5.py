@@ -17,7 +17,7 @@ from export.model_config import ModelConfig
 from export.original import Original
 from export.relative_positions import distance_buckets
 from export.tensors.safetensors_file import read_safetensors
-from tests.imports.huggingface.loading import load, problems_of
+from tests.imports.huggingface.conftest import load, problems_of
 from tests.imports.huggingface.make_models import edit_json, german
 from tests.imports.huggingface.make_t5 import MADLAD, MADLAD_TAGS, MODEL, original_tokenizer, write_t5
 

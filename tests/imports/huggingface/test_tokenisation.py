@@ -21,7 +21,7 @@ from dragoman.errors import UnsupportedPair
 from dragoman.text.tokenizer import Tokenizer
 from export.original import Original, TokenizerSource
 from tests.examples import FEW, FEWEST
-from tests.imports.huggingface.loading import load
+from tests.imports.huggingface.conftest import load
 from tests.imports.huggingface.make_models import (
     english,
     german,

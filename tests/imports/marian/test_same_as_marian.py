@@ -1,5 +1,7 @@
-"""An imported model computes what Marian's does, as a forward pass in NumPy."""
+"""An imported model computes what Marian's does, and searches as Marian's options say."""
 
+import json
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,12 +11,13 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from export.marian import load
+from dragoman.manifest import DecodingDefaults
+from export.marian import load, recognises, unpacked
 from export.model import Transformer
 from export.model.generate import generate_greedy, pad
 from tests.every_pair import combinations_with_every_pair
 from tests.imports.export.rejections import GERMAN_TO_ENGLISH
-from tests.imports.marian.conftest import Tokenizers, write_model
+from tests.imports.marian.conftest import Tokenizers, Written, write_model
 from tests.imports.marian.reference import Reference
 from tests.imports.marian.written import DECODER_FFN, TRAINED_POSITIONS, Variant
 
@@ -149,3 +152,50 @@ def _log_probabilities(
     states = model(*pad(list(sources), model.config.pad_id), begun)
     logprobs: NDArray[np.float32] = model.logits(states).log_softmax(dim=-1).numpy()
     return logprobs
+
+
+UNUSED = "shortlist: [lex.gz, 100, 100]\nmax-length-factor: 2\nwhen: 2020-01-01\nodd: .nan\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "beam_size", "length_penalty"),
+    [
+        ("decoder.yml", "beam-size: 5\nnormalize: 0.6\n", 5, 0.6),
+        ("opus.npz.decoder.yml", "beam-size: 5\nnormalize: 0.6\n", 5, 0.6),
+        ("other.yml", "beam-size: 5\n", 12, 0.0),
+    ],
+)
+def test_search_defaults_are_those_of_the_decoder_options_or_else_of_marian(
+    name: str, options: str, beam_size: int, length_penalty: float, written: Written
+) -> None:
+    (written.folder / "decoder.yml").unlink()
+    written.write(name, options)
+
+    expected = DecodingDefaults(beam_size, length_penalty, early_stopping=False)
+    assert load(written.folder, GERMAN_TO_ENGLISH).decoding == expected
+
+
+def test_the_origin_records_applied_and_ignored_options(written: Written) -> None:
+    written.write("preprocess.sh", "sed")
+    written.write("decoder.yml", UNUSED)
+
+    original = load(written.folder, GERMAN_TO_ENGLISH)
+
+    assert original.kind == "Marian npz"
+    assert original.origin["version"].startswith("v1.9.0")
+    assert original.origin["options"]["transformer-ffn-activation"] == "relu"
+    assert original.origin["scripts_not_run"] == ["preprocess.sh"]
+    assert original.origin["decoder_options_not_used"] == ["max-length-factor", "odd", "shortlist", "when"]
+    json.dumps(original.origin, allow_nan=False)
+
+
+def test_an_archive_with_one_folder_is_read_in_that_folder(tmp_path: Path, tokenizers: Tokenizers) -> None:
+    written = write_model(tmp_path / "files", Variant(autoregression="rnn"), tokenizers)
+    archive = shutil.make_archive(str(tmp_path / "opus-2020-02-26"), "zip", written.folder)
+
+    with unpacked(Path(archive)) as folder:
+        assert recognises(folder)
+        original = load(folder, GERMAN_TO_ENGLISH)
+        assert original.source_tokenizer.model.read_bytes() == tokenizers.both
+    assert not original.source_tokenizer.model.exists()
+    assert original.model.config.autoregression == "ssru"

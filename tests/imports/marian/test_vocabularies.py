@@ -18,14 +18,7 @@ from export.original import Original, TokenizerSource
 from tests.imports.export.rejections import GERMAN_TO_ENGLISH, message_of, rejection_of
 from tests.imports.marian.conftest import Tokenizers, Written, write_model
 from tests.imports.marian.reference import Reference
-from tests.imports.marian.written import (
-    Variant,
-    arrays_of,
-    options_of,
-    pieces_of,
-    save_npz,
-    save_vocabulary,
-)
+from tests.imports.marian.written import Variant, arrays_of, options_of, pieces_of, save_npz, save_vocabulary
 from tests.pieces import real_text, train_sentencepiece
 
 

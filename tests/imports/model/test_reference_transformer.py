@@ -1,16 +1,19 @@
-"""The whole model against one made of PyTorch's own layers."""
+"""The whole model against PyTorch's own layers, and the recurrent one against its equations."""
 
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from export.model import ModelConfig, Transformer
-from export.model.attention import Attention
-from export.model.layers import DecoderLayer, EncoderLayer, FeedForward, Residual
+from export.model import Bahdanau, ModelConfig, Transformer
+from export.model.generate import pad
+from export.model.layers import Attention, DecoderLayer, EncoderLayer, FeedForward, Residual
+from export.model_config import BAHDANAU_CONSTANTS
+from tests.imports.model.numpy_bahdanau import NumpyBahdanau
 
 ACTIVATIONS: dict[str, Any] = {
     "relu": functional.relu,
@@ -154,3 +157,68 @@ def test_logits_equal_those_of_pytorchs_transformer_with_the_same_weights(
 
     expected = Reference(model).logits(source_ids, source_mask, target_ids)
     torch.testing.assert_close(logits, expected, atol=1e-4, rtol=1e-4)
+
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"shared_vocab": False, "tied_output": False, "scaled_embeddings": False, "suppressed_ids": (0, 7)},
+]
+SOURCES = [[5, 9, 11, 3], [3], [4, 4, 17, 8, 20, 6, 3]]
+TARGETS = [[2, 6, 8, 9], [2, 4, 4, 17], [2, 18, 5, 7]]
+
+
+def random_model(options: dict[str, Any]) -> Bahdanau:
+    """A tiny model in which every parameter is random."""
+    torch.manual_seed(5)
+    config = ModelConfig(23, 23, d_model=12, max_positions=16, **BAHDANAU_CONSTANTS, **options)
+    model = Bahdanau(config).eval()
+    for parameter in model.parameters():
+        nn.init.normal_(parameter, std=0.5)
+    return model
+
+
+@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@torch.inference_mode()
+def test_log_probabilities_are_those_of_the_equations(options: dict[str, Any]) -> None:
+    """Of sources of several lengths side by side: padding changes none of them."""
+    model = random_model(options)
+    reference = NumpyBahdanau(dict(model.to_weights().weights), model.config.suppressed_ids)
+
+    found = model.log_probabilities(model(*pad(SOURCES, 0), torch.tensor(TARGETS)))
+
+    for logprobs, source, target in zip(found.numpy(), SOURCES, TARGETS, strict=True):
+        expected, _ = reference.run(source, target, model.embedding_factor)
+        np.testing.assert_allclose(logprobs, expected, rtol=0, atol=1e-5)
+
+
+@torch.inference_mode()
+def test_annotations_are_those_of_pytorchs_own_gru() -> None:
+    model = random_model({})
+    ids, mask = pad(SOURCES, 0)
+    embedded = model.source_embedding(ids) * model.embedding_factor
+    gru = nn.GRU(12, 6, batch_first=True, bidirectional=True)
+    for direction, suffix in ((model.encoder.forwards, ""), (model.encoder.backwards, "_reverse")):
+        for ours, theirs in ((direction.embedding_gates, "ih"), (direction.cell.state_gates, "hh")):
+            getattr(gru, f"weight_{theirs}_l0{suffix}").copy_(ours.weight)
+            getattr(gru, f"bias_{theirs}_l0{suffix}").copy_(ours.bias)
+    packed = nn.utils.rnn.pack_padded_sequence(
+        embedded, mask.sum(dim=1), batch_first=True, enforce_sorted=False
+    )
+    expected, _ = nn.utils.rnn.pad_packed_sequence(gru(packed)[0], batch_first=True)
+
+    torch.testing.assert_close(model.encode(ids, mask), expected, atol=1e-6, rtol=0)
+
+
+@torch.inference_mode()
+def test_a_target_in_parts_gives_the_same_states() -> None:
+    model = random_model({})
+    ids, mask = pad(SOURCES, 0)
+    target = torch.tensor(TARGETS)
+    cross = model.cross_keys_values(model.encode(ids, mask))
+    whole, _ = model.decode(target, cross, mask)
+
+    first, past = model.decode(target[:, :1], cross, mask)
+    second, past = model.decode(target[:, 1:], cross, mask, past)
+
+    assert past.positions == 4
+    torch.testing.assert_close(torch.cat([first, second], dim=1), whole, atol=1e-6, rtol=0)

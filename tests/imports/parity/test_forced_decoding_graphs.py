@@ -17,7 +17,7 @@ from dragoman.providers import SessionOptions
 from dragoman.types import Method, SearchKind
 from export.graph.precision import PRECISIONS
 from export.model import Transformer
-from export.model.attention import Attention
+from export.model.layers import Attention
 from tests.imports.parity.conftest import Export
 from tests.imports.parity.random_bundles import (
     BAHDANAU,

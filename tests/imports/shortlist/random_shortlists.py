@@ -7,11 +7,7 @@ from dragoman.shortlist import Shortlist
 
 
 def random_shortlist(
-    rng: np.random.Generator,
-    source_vocab: int,
-    target_vocab: int,
-    always: NDArray[np.int64],
-    max_listed: int,
+    rng: np.random.Generator, source_vocab: int, target_vocab: int, always: NDArray[np.int64], max_listed: int
 ) -> Shortlist:
     """Return a shortlist with 0 to `max_listed` tokens for each source piece."""
     lists = [

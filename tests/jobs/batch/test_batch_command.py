@@ -119,10 +119,7 @@ def test_a_pdf_becomes_a_document(run: Run, tmp_path: Path) -> None:
         (["-", "-o", "out.txt"], "- stands alone; name - as --output as well"),
         (["-", "in.txt", "-o", "-"], "- stands alone; name - as --output as well"),
         (["-", "-o", "-", "--resume"], "Invalid value for --resume: is for files, not for -"),
-        (
-            ["in.png", "-o", "out.png"],
-            "in.png: this file format is not supported; supported are .txt,",
-        ),
+        (["in.png", "-o", "out.png"], "in.png: this file format is not supported; supported are .txt,"),
         (["in.txt", "-o", "in.txt"], "in.txt: is an input; choose another output"),
         (["in.txt", "-o", "out.po"], "the output must have the format of in.txt"),
         (["in.txt", "-o", "out.txt.gz"], "the output must have the format of in.txt"),

@@ -63,10 +63,7 @@ def entries(texts: Iterable[str]) -> Iterator[Entry]:
     return (Entry(text, "") for text in texts)
 
 
-@given(
-    st.lists(st.sampled_from(["ja", "nein", "warum", "wozu"]), max_size=60),
-    st.integers(1, 9),
-)
+@given(st.lists(st.sampled_from(["ja", "nein", "warum", "wozu"]), max_size=60), st.integers(1, 9))
 def test_outcomes_are_in_order_and_only_unknown_texts_are_translated(
     texts: list[str], read_ahead: int
 ) -> None:
@@ -218,11 +215,7 @@ def test_words_are_translated_as_without_marks_and_marks_are_placed(router: Rout
 
 @pytest.mark.parametrize(
     ("name", "problem"),
-    [
-        ("no branches", "check icu"),
-        ("no Unicode", "surrogate"),
-        ("no Unicode between marks", "surrogate"),
-    ],
+    [("no branches", "check icu"), ("no Unicode", "surrogate"), ("no Unicode between marks", "surrogate")],
 )
 def test_an_entry_that_fails_has_a_reason(router: Router, name: str, problem: str) -> None:
     (outcome,) = RoutedEntryTranslator(router, "de", "en").translate([ENTRIES[name]])

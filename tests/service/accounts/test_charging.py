@@ -115,10 +115,7 @@ def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Database]:
 
 
 @settings(max_examples=20)
-@given(
-    limit=st.integers(0, 50),
-    steps=st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=20),
-)
+@given(limit=st.integers(0, 50), steps=st.lists(st.tuples(st.integers(0, 30), st.booleans()), max_size=20))
 def test_usage_is_the_accepted_charges_less_refunds(
     shared: Database, limit: int, steps: list[tuple[int, bool]]
 ) -> None:

@@ -99,8 +99,7 @@ async def test_several_servers_count_together_in_redis(redis_url: str) -> None:
 
 
 @given(
-    amount=st.integers(1, 4),
-    hits=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), max_size=40),
+    amount=st.integers(1, 4), hits=st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 40)), max_size=40)
 )
 async def test_no_window_admits_more_than_the_limit_and_none_is_rejected_below_it(
     amount: int, hits: list[tuple[str, int]]

@@ -100,10 +100,7 @@ def test_a_result_is_a_download_under_a_name_that_does_no_harm(http: httpx.Clien
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        ("unusable\n" * 2, "a.txt: line 1: is not usable"),
-        ("explode", "the server failed"),
-    ],
+    [("unusable\n" * 2, "a.txt: line 1: is not usable"), ("explode", "the server failed")],
 )
 def test_a_failure_within_a_stream_is_reported_and_not_charged(
     client_of: ClientOf, keys: Keys, text: str, problem: str

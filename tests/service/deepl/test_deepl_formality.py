@@ -30,8 +30,7 @@ def client() -> Iterator[deepl.DeepLClient]:
 
 
 @pytest.mark.parametrize(
-    ("formality", "word"),
-    [("more", "Sie"), ("prefer_more", "Sie"), ("less", "du"), ("prefer_less", "du")],
+    ("formality", "word"), [("more", "Sie"), ("prefer_more", "Sie"), ("less", "du"), ("prefer_less", "du")]
 )
 def test_a_formality_chooses_the_form_of_address_in_texts_and_documents(
     client: deepl.DeepLClient, formality: str, word: str

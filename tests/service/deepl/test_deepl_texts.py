@@ -146,13 +146,7 @@ def test_a_formality_that_no_model_has_is_rejected(client: deepl.DeepLClient, fo
         client.translate_text("Hallo", target_lang="EN-GB", formality=formality)
 
 
-@pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("style_id", "x"),
-        ("custom_instructions", ["Be brief."]),
-    ],
-)
+@pytest.mark.parametrize(("field", "value"), [("style_id", "x"), ("custom_instructions", ["Be brief."])])
 def test_unsupported_options_that_would_change_a_translation_are_rejected(
     http: httpx.Client, auth: Auth, double: DoubleTranslator, field: str, value: object
 ) -> None:
@@ -240,11 +234,7 @@ def test_another_key_asks_for_itself(http: httpx.Client, keys: Keys, released: E
 
 
 def test_an_abandoned_request_is_not_charged(
-    http: httpx.Client,
-    keys: Keys,
-    double: DoubleTranslator,
-    released: Event,
-    monkeypatch: pytest.MonkeyPatch,
+    http: httpx.Client, keys: Keys, double: DoubleTranslator, released: Event, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(translation, "LINGER_S", 0.1)
     key = keys.make()

@@ -12,12 +12,7 @@ from dragoman.types import Pair
 from service.accounts.database import Database
 from service.accounts.key_store import KeyStore
 from service.glossaries.entries import Dictionary
-from service.glossaries.errors import (
-    GlossaryInvalid,
-    TooManyGlossaries,
-    UnknownDictionary,
-    UnknownGlossary,
-)
+from service.glossaries.errors import GlossaryInvalid, TooManyGlossaries, UnknownDictionary, UnknownGlossary
 from service.glossaries.store import DictionaryInfo, Glossary, GlossaryLimits, GlossaryStore
 from tests.service.accounts.conftest import NOON, database, keys, new_key, url
 

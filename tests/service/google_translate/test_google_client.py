@@ -105,10 +105,7 @@ def test_fields_may_be_in_json_a_form_or_the_url(http: httpx.Client, method: str
         ({"format": "xml"}, "format: must be one of html, text"),
         ({"model": "projects/p/models/m"}, "model: must be one of nmt, base"),
         ({"cid": ["a"]}, "cid: customizations are not supported; send the request without ids"),
-        (
-            {"fields": "data"},
-            "fields: is not known; known are q, target, source, format, model, cid, key",
-        ),
+        ({"fields": "data"}, "fields: is not known; known are q, target, source, format, model, cid, key"),
         ({"alt": "media"}, "alt: must be json, or omitted"),
     ],
 )

@@ -14,7 +14,7 @@ from libretranslatepy import LibreTranslateAPI
 from dragoman.routing.routes import Routes
 from service.api.catalogue import catalogue
 from service.api.languages import english_name
-from service.api.libretranslate.detection import detect_together
+from service.api.libretranslate.api import detect_together
 from service.formats.registry import SUFFIXES
 from service.translation.detection import NOTHING
 from tests.engine.routing.doubles import offer, write_bundle

@@ -329,8 +329,7 @@ SENTENCE = "Der Hund rennt über die grüne Wiese."
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("Gute Nacht.", "  Gute\n\tNacht. "), ("\u00e4", "a\u0308"), ("a\u00a0b", "a b")],
+    ("one", "other"), [("Gute Nacht.", "  Gute\n\tNacht. "), ("\u00e4", "a\u0308"), ("a\u00a0b", "a b")]
 )
 def test_texts_are_equal_up_to_white_space_and_unicode_form(one: str, other: str) -> None:
     assert normalise(one) == normalise(other)
@@ -338,8 +337,7 @@ def test_texts_are_equal_up_to_white_space_and_unicode_form(one: str, other: str
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
-    [("Seite 3", "Seite 4"), ("Hallo {name}", "Hallo {user}"), ("ja", "Ja"), ("ja", "ja!")],
+    ("one", "other"), [("Seite 3", "Seite 4"), ("Hallo {name}", "Hallo {user}"), ("ja", "Ja"), ("ja", "ja!")]
 )
 def test_other_texts_are_different(one: str, other: str) -> None:
     assert normalise(one) != normalise(other)

@@ -11,11 +11,7 @@ from dragoman.routing.routes import Routes
 from dragoman.types import Formality
 from service.api.openai.api import Chat, read_chat
 from service.api.openai.language_names import LanguageNames
-from service.api.openai.languages import (
-    ChatLanguages,
-    languages_of_model,
-    languages_of_text,
-)
+from service.api.openai.languages import ChatLanguages, languages_of_model, languages_of_text
 from service.api.openai.prompts import is_for_chat_model, read_prompt
 from service.api.openai.schemas import ChatCompletionRequest
 from service.http.errors import ApiError

@@ -1,11 +1,27 @@
-"""The OpenAPI document says all there is to say, shows it, and docs/reference/openapi.json has it."""
+"""The OpenAPI document says all there is to say, and a server answers as it shows."""
 
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from tests.service.openapi.documented import DOCUMENT, PAGE, assert_fits, examples_of, resolve
+import httpx
+import pytest
+
+from service.accounts.keys import Scope
+from tests.service.conftest import double_server
+from tests.service.keys import Keys
+from tests.service.openapi.documented import (
+    DOCUMENT,
+    PAGE,
+    assert_fits,
+    data_schemas,
+    events_of,
+    examples_of,
+    resolve,
+)
 from tests.service.openapi.full_document import full_document, to_text
 
 GENERATED = {"application/json", "application/x-www-form-urlencoded", "multipart/form-data"}
@@ -132,3 +148,154 @@ def test_the_same_errors_have_the_same_form() -> None:
     }
 
     assert len({form for _, form in forms}) == len({"native", "libretranslate", "deepl", "google", "openai"})
+
+
+@contextmanager
+def open_server(folder: Path) -> Iterator[str]:
+    """The address of a server with all APIs and every switch on; its files are in `folder`."""
+    database = f"sqlite:///{folder / 'dragoman.db'}"
+    switches = {"reload_endpoint": True, "detection": "on", "suggestions": "on"}
+    with double_server(folder, models_dir=folder / "models", database_url=database, **switches) as served:
+        yield str(served[0].base_url)
+
+
+JSON, FORM = "application/json", "application/x-www-form-urlencoded"
+MULTIPART, LINES = "multipart/form-data", "application/x-ndjson"
+SHOWN = [
+    (path, kind)
+    for path, methods in DOCUMENT["paths"].items()
+    for kind in methods.get("post", {}).get("requestBody", {}).get("content", {})
+    if kind in {JSON, FORM} and "{" not in path
+]
+"""Paths and kinds of bodies. One route wants a key, those of documents a document."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with open_server(tmp_path_factory.mktemp("served")) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize(("path", "kind"), SHOWN)
+def test_requests_that_the_document_shows_work(address: str, path: str, kind: str) -> None:
+    content = DOCUMENT["paths"][path]["post"]["requestBody"]["content"][kind]
+    shown = examples_of(content)
+    assert shown
+
+    for example in shown:
+        response = (
+            httpx.post(address + path, json=example)
+            if kind == JSON
+            else httpx.post(address + path, data=example)
+        )
+        assert response.status_code < 300, response.text
+
+
+@pytest.mark.parametrize(
+    ("request_body", "names"),
+    [
+        ({"text": "ein haus", "stream_tokens": True, "beam_size": 1}, {"tokens", "segment", "done"}),
+        ({"text": ["eins\nzwei", "drei"], "return_scores": False}, {"segment", "done"}),
+        ({"text": ["eins", "slow late"]}, {"segment", "error"}),
+    ],
+)
+def test_data_of_events_are_as_documented(
+    address: str, request_body: dict[str, Any], names: set[str]
+) -> None:
+    response = httpx.post(f"{address}/v1/translate/stream", json={"source": "de", **request_body})
+    events = events_of(response.text)
+
+    assert {event["event"] for event in events} == names
+    for event in events:
+        assert_fits(json.loads(event["data"]), data_schemas()[event["event"]], event["event"])
+
+
+TRANSLATIONS = {
+    "translate", "translate_stream", "score", "detect",
+    "libretranslate_translate", "libretranslate_detect_language", "libretranslate_translate_file",
+    "deepl_translate_posted", "deepl_upload", "deepl_status", "deepl_result",
+    "google_translate_posted", "google_detect_posted", "google_languages_posted", "deepl_languages_posted",
+    "openai_chat_completions",
+}  # fmt: skip
+"""Routes that keep nothing but files to fetch. Those of DeepL ignore fields that newer clients send."""
+CHANGES = [
+    (method, path, operation)
+    for path, methods in DOCUMENT["paths"].items()
+    for method, operation in methods.items()
+    if method in {"post", "put", "patch", "delete"} and operation["operationId"] not in TRANSLATIONS
+]
+UNKNOWN = "dictionaries_of_the_future"
+
+
+class Server(NamedTuple):
+    client: httpx.Client
+    ids: dict[str, str]
+    """Of stored data, by the name of the parameter of a path."""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    folder = tmp_path_factory.mktemp("changes")
+    with open_server(folder) as address:
+        key = Keys(f"sqlite:///{folder / 'dragoman.db'}").make(*Scope)
+        with httpx.Client(base_url=address, headers={"X-API-Key": key}) as client:
+            yield Server(client, dict(_stored(client)))
+
+
+def _stored(client: httpx.Client) -> Iterator[tuple[str, str]]:
+    terms = {"source": "de", "target": "en", "entries": [{"source": "Hund", "target": "dog"}]}
+    made = client.post("/v1/glossaries", json={"name": "a", "dictionaries": [terms]})
+    yield "glossary_id", made.json()["id"]
+    pairs = [{"source": "Hund", "target": "dog"}]
+    made = client.post("/v1/memories", json={"name": "a", "source": "de", "target": "en", "pairs": pairs})
+    memory_id = made.json()["id"]
+    yield "memory_id", memory_id
+    yield "translation_memory_id", memory_id
+    yield "pair_id", client.get(f"/v1/memories/{memory_id}/pairs").json()["pairs"][0]["id"]
+    made = client.post("/v1/jobs", files={"file": ("a.txt", b"Hund")}, data={"source": "de", "target": "en"})
+    yield "job_id", made.json()["id"]
+    yield "name", "tiny"
+
+
+def _bodies(operation: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every kind of body that the document shows, with an unknown field in the body or in the URL."""
+    kinds = operation.get("requestBody", {}).get("content", {})
+    for kind, content in kinds.items():
+        for example in examples_of(content):
+            if kind == LINES:
+                yield {"content": example, "headers": {"Content-Type": kind}, "params": {UNKNOWN: "1"}}
+                continue
+            fields = {**example, UNKNOWN: "1"}
+            if kind == MULTIPART:
+                file = fields.pop("file", "")
+                yield {"data": fields, "files": {"file": ("letter.txt", str(file).encode())}}
+            elif kind == JSON:
+                yield {"content": json.dumps(fields), "headers": {"Content-Type": kind}}
+                yield {"json": example, "params": {UNKNOWN: "1"}}
+            else:
+                yield {"data": fields}
+    if not kinds:
+        needed = {each["name"]: "de" for each in operation.get("parameters", []) if each["in"] == "query"}
+        yield {"params": {**needed, UNKNOWN: "1"}}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "operation"), CHANGES, ids=[each[2]["operationId"] for each in CHANGES]
+)
+def test_a_change_with_an_unknown_field_is_rejected(
+    server: Server, method: str, path: str, operation: dict[str, Any]
+) -> None:
+    bodies = list(_bodies(operation))
+    assert bodies
+    for body in bodies:
+        response = server.client.request(method.upper(), path.format_map(server.ids), **body)
+        assert response.status_code in {400, 422}, f"{body}: {response.status_code} {response.text}"
+        assert UNKNOWN in response.text
+
+
+def test_every_change_is_listed() -> None:
+    """A new route is either a translation or a change; this fails if a name of a translation is outdated."""
+    served = {
+        operation["operationId"] for methods in DOCUMENT["paths"].values() for operation in methods.values()
+    }
+    assert served >= TRANSLATIONS

@@ -189,14 +189,7 @@ def _provoke(client: httpx.Client) -> None:
     """Everything that a client can say, in all the ways that go wrong."""
     url, word = "/v1/translate", WORD
     key = {"X-API-Key": f"drg_{word}", "Authorization": f"Bearer {word}", "User-Agent": word}
-    texts = (
-        word,
-        f"explode {word}",
-        f"late {word}",
-        f"full {word}",
-        f"unusable {word}",
-        f"slow {word}",
-    )
+    texts = (word, f"explode {word}", f"late {word}", f"full {word}", f"unusable {word}", f"slow {word}")
     for text in texts:
         client.post(f"{url}?q={word}", json={"text": text}, headers=key | {"X-Request-ID": f"{word}/1"})
     client.post(url, json={"text": "a", "source": word, "target": word, "model": word})

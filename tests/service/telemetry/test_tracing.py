@@ -119,12 +119,7 @@ def test_only_so_many_segments_of_a_request_have_spans(kept: Kept) -> None:
 def test_spans_have_nothing_in_them_that_a_client_wrote(kept: Kept, observe: Observe) -> None:
     tracing = SpanTracing(kept)
     client = observe(Telemetry(tracing=tracing))
-    headers = {
-        "X-API-Key": WORD,
-        "User-Agent": WORD,
-        "tracestate": f"a={WORD}",
-        "baggage": f"a={WORD}",
-    }
+    headers = {"X-API-Key": WORD, "User-Agent": WORD, "tracestate": f"a={WORD}", "baggage": f"a={WORD}"}
     client.post(f"/v1/translate?q={WORD}", json={"text": WORD}, headers=headers)
     client.post("/v1/translate", json={"text": f"explode {WORD}"}, headers=headers)
     client.get(f"/{WORD}?q={WORD}")

@@ -1,18 +1,34 @@
-"""Markup survives whatever a translator says."""
+"""Markup survives whatever a translator says, byte for byte, and at linear cost."""
 
 from collections import Counter
+from collections.abc import Callable
 from html.parser import HTMLParser
 from random import Random
 from xml.parsers import expat
 
+import pytest
 from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 from dragoman.types import Translation
 from service.text.html_lexemes import LexemeKind, lex
-from service.text.options import MarkupLanguage, MarkupOptions
-from tests.text.markup.documents import GOOD_HTML, HTML, HTML_OPTIONS, XML, XML_OPTIONS
-from tests.text.markup.marked import Parsed, parse
-from tests.text.markup.translations import SEEDS, any_translation
+from service.text.html_tokens import html_tokens
+from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.text.xml_tokens import xml_tokens
+from tests.linear import is_linear
+from tests.text.markup.marked import (
+    GOOD_HTML,
+    HTML,
+    HTML_OPTIONS,
+    SEEDS,
+    XML,
+    XML_OPTIONS,
+    Parsed,
+    any_translation,
+    as_it_is,
+    parse,
+    translation,
+)
 
 Path = tuple[str, ...]
 
@@ -111,3 +127,83 @@ def test_the_text_is_the_translators(html: str, random: Random) -> None:
 
     again = parse(marked_up.translate(engine), options)
     assert "".join("".join(again.blocks).split()) == "".join(said.split())
+
+
+@settings(max_examples=1000)
+@given(st.tuples(HTML, HTML_OPTIONS) | st.tuples(XML, XML_OPTIONS))
+@example(("Hello<b>x </b><b></b>", MarkupOptions(MarkupLanguage.XML)))
+def test_markup_translated_to_itself_is_itself(case: tuple[str, MarkupOptions]) -> None:
+    markup, options = case
+    tokens = html_tokens if options.language is MarkupLanguage.HTML else xml_tokens
+
+    assert "".join(token.raw for token in tokens(markup, options)) == markup
+    assert parse(markup, options).translate(as_it_is) == markup
+
+
+_ANYTHING = st.text(st.characters(exclude_categories=()) | st.sampled_from("<>&/!-#;"), max_size=40)
+_TOKENS = [
+    "<p>", "</p>", "a <b>c</b> d.", "<doc a='1'>", "</doc>", "<b>", "</b>", "<p", ">", "<!--", "-->", "<?",
+    "&", "<![CDATA[", "]]>", "&#x110000;", "&#0;", "<svg>", "<script>", "</script", "<textarea>", "\0", "'",
+    '"', "=", "/>", "\ud800", "<!DOCTYPE a [<!ENTITY b 'c'>]>", "&b;", "xmlns:x='y'", "<x:y/>",
+    "<?xml version",
+]  # fmt: skip
+
+
+@settings(max_examples=300)
+@given(_ANYTHING | st.lists(st.sampled_from(_TOKENS), max_size=10).map("".join), XML_OPTIONS | HTML_OPTIONS)
+def test_any_text_is_html_and_is_xml_or_rejected(text: str, options: MarkupOptions) -> None:
+    try:
+        marked_up = parse(text, options)
+    except MarkupError:
+        assert options.language is MarkupLanguage.XML
+        return
+
+    assert marked_up.translate(as_it_is) == text
+
+
+UNFINISHED = (
+    "<!--", "<a ", "<a b='", "<a b=c", "<a b='&amp;' ", "</a", "<?", "<![CDATA[", "&#;", "&", "<", "]",
+    "<svg>", "<script>", "<script><!--", "<title>", "<plaintext></>", "<svg><![CDATA[", "<!-- <title>",
+)  # fmt: skip
+"""Little is found in these, and much of it looked for to the end."""
+UNITS = (
+    "<b>", "<div>x", "<b><hr>", "<p><b>x", "</b>x ", "<img> x ", "<!---->x ", "<!----> ", "</>", "a</>",
+    "&notit;", "<svg><title>", "<noscript>", "<svg><![CDATA[]]>", "<svg></svg>",
+    "<p>Hello <b>big <i>world</i></b>.</p>\n",
+)  # fmt: skip
+DEEP = {
+    "deep": lambda size: "a <b>" * size + "x" + "</b> c" * size,
+    "deep around one word": lambda size: "w <b>" + "<b>" * size + "x" + "</b>" * size + " y</b> z",
+}
+DOCUMENTS: dict[str, Callable[[int], str]] = {
+    **{unit: unit.__mul__ for unit in (*UNFINISHED, *UNITS, "<b>a</b> ")},
+    **DEEP,
+}
+
+
+@pytest.mark.parametrize("title", DOCUMENTS)
+def test_work_is_linear_in_the_size_of_html(title: str) -> None:
+    def translate(size: int) -> None:
+        html = DOCUMENTS[title](size)
+        marked_up = parse(html, MarkupOptions(MarkupLanguage.HTML))
+
+        assert marked_up.translate(as_it_is) == html
+        marked_up.translate(lambda text: translation(f"x {text}", []))
+
+    assert is_linear(translate, 50)
+
+
+@pytest.mark.parametrize("title", DEEP)
+def test_depth_of_html_takes_no_stack(title: str) -> None:
+    html = DEEP[title](5000)
+
+    assert parse(html, MarkupOptions(MarkupLanguage.HTML)).translate(as_it_is) == html
+
+
+def test_xml_as_deep_as_may_be_is_translated() -> None:
+    xml = "<b>a " * 999 + "x" + "</b>" * 999
+    marked_up = parse(xml, MarkupOptions(MarkupLanguage.XML))
+
+    translated = marked_up.translate(lambda text: translation(f"x {text}", []))
+
+    assert translated.count("<b>") == translated.count("</b>") == 999

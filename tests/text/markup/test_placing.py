@@ -8,8 +8,7 @@ from dragoman.types import Link, SegmentTranslation, Span
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.reading import ReadText
 from tests.paths import ROOT
-from tests.text.markup.marked import parse
-from tests.text.markup.translations import as_one, links, segment, translation
+from tests.text.markup.marked import as_one, links, parse, segment, translation
 
 HTML = MarkupOptions(MarkupLanguage.HTML)
 XML = MarkupOptions(MarkupLanguage.XML, ignore_tags=frozenset(["x"]))

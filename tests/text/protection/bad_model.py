@@ -5,10 +5,14 @@ line alone: the same line always gets the same translation.
 """
 
 import re
+from collections.abc import Callable
 from random import Random
 
-from dragoman.types import Link, SegmentTranslation, Span, Translation
-from tests.text.markup.translations import segment, translation
+from dragoman.types import Alternative, FinishReason, Link, SegmentTranslation, Span, Translation
+from service.text.context import TextContext
+from service.text.marked_text import MarkedText
+from service.text.outcome import TextOutcome
+from tests.text.markup.marked import outcome, segment, translation
 
 _WORD = re.compile(r"\S+")
 _MOVES, _DROPS, _REPEATS, _TOUCHES = 0.4, 0.2, 0.3, 0.4
@@ -57,3 +61,16 @@ def _said(random: Random, word: str, *, changes_digits: bool) -> str:
     if any(map(str.isdigit, word)):
         return re.sub(r"\d\d", "7", word, count=1) if changes_digits and chance < 0.5 else word
     return f"{word.upper()}S" if word.isalpha() else word.upper()
+
+
+def answer(source: str, *targets: str) -> Translation:
+    """A translation of one segment without links, and its alternatives."""
+    whole = Span(0, len(source)), Span(0, len(targets[0]))
+    segment = SegmentTranslation(source, targets[0], -1.0, FinishReason.STOP, 1, 1, *whole)
+    alternatives = tuple(Alternative(target, -1.0) for target in targets)
+    return Translation(targets[0], -1.0, FinishReason.STOP, (segment,), alternatives)
+
+
+def translate(text: str, context: TextContext, engine: Callable[[str], Translation]) -> TextOutcome:
+    """The outcome of a text that an engine translates."""
+    return outcome(MarkedText(text), engine, context)

@@ -7,7 +7,7 @@ from service.text.accelerators import find_accelerators
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
 from service.text.text_plan import plan_text
-from tests.text.protection.answers import answer, translate
+from tests.text.protection.bad_model import answer, translate
 
 MESSAGE = TextContext("de", "en", is_message=True)
 TEXT = TextContext("de", "en")

@@ -22,9 +22,8 @@ from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.outcome import Check
 from service.text.reading import ReadText
 from service.text.text_plan import plan_text
-from tests.text.markup.marked import parse
-from tests.text.markup.translations import as_it_is
-from tests.text.protection.answers import answer, translate
+from tests.text.markup.marked import as_it_is, parse
+from tests.text.protection.bad_model import answer, translate
 
 FILES = "{count, plural, one {# Datei gelöscht} other {# Dateien gelöscht}}"
 

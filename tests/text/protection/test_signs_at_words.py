@@ -14,9 +14,8 @@ from service.text.context import TextContext
 from service.text.marked_text import MarkedText
 from service.text.options import MarkupLanguage, MarkupOptions
 from service.text.text_plan import plan_text
-from tests.text.markup.marked import outcome, parse
-from tests.text.markup.translations import as_it_is
-from tests.text.protection.answers import answer
+from tests.text.markup.marked import as_it_is, outcome, parse
+from tests.text.protection.bad_model import answer
 
 CONTEXT = TextContext("de", "en")
 HTML = MarkupOptions(MarkupLanguage.HTML)

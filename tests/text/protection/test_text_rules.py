@@ -12,14 +12,12 @@ from hypothesis import strategies as st
 from dragoman.types import Splitting, Translation
 from service.text.context import TextContext
 from service.text.marked_text import MarkedText
-from service.text.modes import PlaceholderMode
-from service.text.options import MarkupError, MarkupLanguage, MarkupOptions
+from service.text.options import MarkupError, MarkupLanguage, MarkupOptions, PlaceholderMode
 from service.text.outcome import TextOutcome
 from service.text.text_plan import plan_text
 from tests.linear import is_linear
 from tests.reading.bundled import find
-from tests.text.markup.marked import outcome, parse
-from tests.text.markup.translations import as_it_is
+from tests.text.markup.marked import as_it_is, outcome, parse
 from tests.text.protection.bad_model import translate_badly
 
 CONTEXT = TextContext("de", "en")

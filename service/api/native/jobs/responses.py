@@ -13,7 +13,7 @@ from service.formats.review_marks import ReviewMarks
 from service.http.openapi import DocumentedModel, closed_examples, equal_fields
 from service.http.validation import Count, File, Texts, listed
 from service.jobs.job import Job, JobState
-from service.text.modes import PlaceholderMode
+from service.text.options import PlaceholderMode
 from service.translation.memory import MAX_THRESHOLD
 from service.translation.options import OnFailure
 
