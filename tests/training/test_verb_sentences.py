@@ -100,9 +100,8 @@ def test_every_phrase_has_the_same_number_of_readings(phrases: dict[str, VerbPhr
 
 
 def test_the_seed_determines_the_sentences_and_the_other_direction_has_the_same() -> None:
-    turned = [TextPair(pair.target, pair.source) for pair in DICTIONARY]
-    turned_text = [TextPair(pair.target, pair.source) for pair in TEXT]
-    other = verb_sentences(3, 1, "en", turned, turned_text)
+    turned = ([TextPair(pair.target, pair.source) for pair in pairs] for pairs in (DICTIONARY, TEXT))
+    other = verb_sentences(3, 1, "en", *turned)
     assert [TextPair(pair.target, pair.source) for pair in other] == sentences(3)
     assert list(verb_sentences(3, 2, "de", DICTIONARY, TEXT)) != sentences(3)
 
