@@ -138,8 +138,8 @@ def _usual(phrases: Sequence[VerbPhrase], sentences: Iterable[Bilingual]) -> lis
             english[forms.english].add(phrase.verbs.english)
     both = Counter[Bilingual]()
     for sentence in sentences:
-        verbs = {verb for word in set(sentence.german.split(" ")) for verb in german[word]}
-        translated = {verb for word in set(sentence.english.split(" ")) for verb in english[word]}
+        verbs = {verb for word in set(sentence.german.split(" ")) for verb in german.get(word, ())}
+        translated = {verb for word in set(sentence.english.split(" ")) for verb in english.get(word, ())}
         both.update(Bilingual(*pair) for pair in product(verbs, translated))
     best = Counter[str]()
     for phrase in phrases:
