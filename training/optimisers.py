@@ -33,12 +33,13 @@ class Muon(torch.optim.Optimizer):
             for matrix in group["params"]:
                 if matrix.grad is None:
                     continue
-                momentum = self.state[matrix].setdefault("momentum_buffer", torch.zeros_like(matrix))
+                if not (state := self.state[matrix]):
+                    state["momentum_buffer"] = torch.zeros_like(matrix)
+                momentum = state["momentum_buffer"]
                 momentum.lerp_(matrix.grad, 1 - MOMENTUM)
                 update = orthogonalised(matrix.grad.lerp(momentum, MOMENTUM)[None])[0]
-                scale = 0.2 * max(matrix.shape) ** 0.5
                 matrix.mul_(1 - group["lr"] * group["weight_decay"])
-                matrix.add_(update, alpha=-group["lr"] * scale)
+                matrix.add_(update, alpha=-group["lr"] * (0.2 * max(matrix.shape) ** 0.5))
 
 
 def orthogonalised(matrices: torch.Tensor) -> torch.Tensor:

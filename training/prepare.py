@@ -95,7 +95,11 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
         pairs = read_pairs(corpus, config.data, data_seed(config))
         if corpus.verb_readings is not None:
             pairs = verb_sentences(
-                corpus.verb_readings, data_seed(config), config.data.source_language, pairs, _text(config)
+                corpus.verb_readings,
+                data_seed(config),
+                config.data.source_language,
+                pairs,
+                _text(config, corpus),
             )
     is_empty = True
     for pair in pairs:
@@ -107,10 +111,10 @@ def corpus_pairs(corpus: Corpus, config: TrainingConfig) -> Iterator[TextPair]:
         )
 
 
-def _text(config: TrainingConfig) -> Iterator[TextPair]:
-    """Yield the first pairs of each corpus of sentences."""
+def _text(config: TrainingConfig, dictionary: Corpus) -> Iterator[TextPair]:
+    """Yield the first pairs of each corpus that has none of a dictionary's files."""
     for corpus in config.data.corpora:
-        if corpus.verb_readings is None:
+        if not set(corpus.files) & set(dictionary.files):
             yield from islice(read_pairs(corpus, config.data, data_seed(config)), MAX_PAIRS_FOR_FORMS)
 
 

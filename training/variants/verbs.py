@@ -107,7 +107,7 @@ def verb_phrases(dictionary: Iterable[Bilingual], text: Iterable[Bilingual]) -> 
         _phrase(term, verbs, german, english)
         for term in dictionary
         if _is_verb_phrase(term)
-        for verbs in [_verbs(term)]
+        for verbs in [Bilingual(term.german.split(" ")[-1], term.english.split(" ")[1])]
         if german[verbs.german] >= LEAST_COUNT and english[verbs.english] >= LEAST_COUNT
     ]
     return _usual(found, sentences)
@@ -123,10 +123,6 @@ def _is_verb_phrase(term: Bilingual) -> bool:
         and len(_GERMAN_OBJECT.findall(german)) == len(_ENGLISH_OBJECT.findall(english))
         and german.endswith(" werden") <= (_BECOME.match(english) is not None)
     )
-
-
-def _verbs(term: Bilingual) -> Bilingual:
-    return Bilingual(term.german.split(" ")[-1], term.english.split(" ")[1])
 
 
 def _usual(phrases: Sequence[VerbPhrase], sentences: Iterable[Bilingual]) -> list[VerbPhrase]:
@@ -208,16 +204,13 @@ def _sentence(phrase: VerbPhrase, frames: Mapping[str, list[Bilingual]], rng: Ra
     ]
     heading = rng.choice(fitting)
     frame = rng.choice(frames[heading])
-    text = _with_pronoun(phrase.text, rng)
-    filling = _inflected(text, phrase, heading.split(" ")[-1], is_main="<finite>" in frame.german)
+    is_main = "<finite>" in frame.german
+    filling = _inflected(_with_pronoun(phrase.text, rng), phrase, heading.split(" ")[-1], is_main=is_main)
     german, english = filling.german, filling.english
     if phrase.is_reflexive:
         english = re.sub(r"\b(?:one's|your)\b", "his", re.sub(r"\b(?:one|your)self\b", "himself", english))
-    if "<finite>" in frame.german:
-        finite, _, german = german.partition(" ")
-        german = frame.german.replace("<finite>", finite).replace("<verb>", german)
-    else:
-        german = frame.german.replace("<verb>", german)
+    finite, _, rest = german.partition(" ")
+    german = frame.german.replace("<finite>", finite).replace("<verb>", rest if is_main else german)
     german, english = german.replace(" .", ".").replace(" ?", "?"), frame.english.replace("<verb>", english)
     return fill_slots(Bilingual(german[0].upper() + german[1:], english[0].upper() + english[1:]), rng)
 
@@ -238,8 +231,6 @@ def _with_pronoun(text: Bilingual, rng: Random) -> Bilingual:
     for german, english, pronouns in _PRONOUNS:
         is_object = text.german.startswith(german) and re.match(rf"\w+ {english}\b", text.english)
         if is_object and rng.random() < SHARE_OF_PRONOUNS:
-            new, translated = rng.choice(pronouns)
-            return Bilingual(
-                text.german.replace(german, f"{new} "), text.english.replace(english, translated, 1)
-            )
+            new, other = rng.choice(pronouns)
+            return Bilingual(text.german.replace(german, f"{new} "), text.english.replace(english, other, 1))
     return text
